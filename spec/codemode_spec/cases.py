@@ -1,0 +1,242 @@
+"""Conformance cases: from the documents in `cases/` to what the suite runs.
+
+A `Case` is one expanded variant, the same for every target; `Case.resolve` fits it to a target:
+its templates take the numbers of the effective policy, and one program and one expectation stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from codemode_spec import programs, templates
+from codemode_spec.digests import digest_of
+from codemode_spec.expectations import Expectation, choose_block, expectation
+from codemode_spec.failures import NotApplicable, TemplateError
+from codemode_spec.programs import RunSpec, generate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LAYERS: Final = ("outcome", "category", "code", "value", "calls", "evidence")
+OPTION_OF_ROW: Final = {"wall_time_ms": "timeout_ms"}
+"""Rows that a target may take as an option of one run instead of as policy."""
+
+WRAPPER: Final = "wrapper_bytes"
+"""A name for templates: UTF-8 bytes that the target's wrap and prelude add to this program."""
+
+Alternatives = dict[str, str | tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What one call of an operation does: exactly one kind, after `delay_ms`."""
+
+    kind: str  # value | fail | odd | never
+    value: Any = None
+    code: str = ""
+    message: str = ""
+    delay_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OperationSpec:
+    """One scripted operation; the n-th call takes the n-th behaviour, the last one repeats.
+
+    `release` lists call numbers of the run in the order in which their replies are sent.
+    """
+
+    name: str
+    effect: str
+    arguments: Mapping[str, Any]
+    behaviour: tuple[Behaviour, ...]
+    release: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyCase:
+    """A case fitted to one target; nothing in it is a template any more.
+
+    `expected` belongs to `runs` one by one (None: only the ledger of the whole case is judged),
+    `then_expected` to `then`.
+    """
+
+    case: Case
+    operations: tuple[OperationSpec, ...]
+    runs: tuple[RunSpec, ...]
+    expected: tuple[Expectation | None, ...]
+    then: tuple[RunSpec, ...]
+    then_expected: tuple[Expectation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One expanded case. `data` is its document with the variant worked in; see `formats.md`."""
+
+    id: str
+    area: str
+    variant: str | None
+    title: str
+    requirements: Mapping[str, str]
+    roles: tuple[str, ...]
+    needs: tuple[tuple[str, ...], ...]
+    alternatives: Mapping[str, tuple[str, ...]]
+    effective: tuple[str, ...]
+    set: Mapping[str, int | None]
+    after: str
+    reported: tuple[str, ...]
+    data: Mapping[str, Any] = field(repr=False, compare=False)
+
+    @property
+    def ops(self) -> list[dict[str, Any]]:
+        """The operations as `open` names them: name, effect, arguments."""
+        return [
+            {key: entry.get(key, {}) for key in ("name", "effect", "arguments")}
+            for entry in self.data.get("operations", [])
+        ]
+
+    @property
+    def programs(self) -> list[Mapping[str, Any]]:
+        """The `programs` of each run and follow-up."""
+        runs = self.data.get("runs") or [self.data]
+        return [entry["program"] for entry in (*runs, *self.data.get("then", []))]
+
+    def digest(self, defaults: Mapping[str, int]) -> str:
+        """SHA-256 of the expanded case with the templates filled from a default policy."""
+        names = self._names({**defaults, WRAPPER: 0})
+        return digest_of(templates.resolve(dict(self.data), names))
+
+    def _names(self, rows: Mapping[str, int]) -> dict[str, Any]:
+        known = {**rows, **{name: value for name, value in self.set.items() if value is not None}}
+        return templates.resolve_lets(self.data.get("let", {}), known)
+
+    def resolve(
+        self, rows: Mapping[str, int], alternatives: Alternatives, language: str
+    ) -> ReadyCase:
+        """The case for a target with these effective numbers; NotApplicable says why not.
+
+        `rows` holds `wrapper_bytes` besides the rows of the effective policy.
+        """
+        missing = [name for name in self.effective if name not in rows]
+        if missing:
+            raise NotApplicable(f"the target names no number for {', '.join(missing)}")
+        try:
+            data = templates.resolve(
+                {key: self.data[key] for key in self.data if key != "set"}, self._names(rows)
+            )
+        except TemplateError as error:
+            raise NotApplicable(str(error)) from None
+        runs = data.get("runs") or [data]
+        raw = bool(data.get("raw"))
+
+        def spec(entry: Mapping[str, Any]) -> RunSpec:
+            return programs.run_spec(entry, raw=raw, language=language, alternatives=alternatives)
+
+        def expected(entry: Mapping[str, Any]) -> Expectation | None:
+            if "expect" not in entry:
+                return None
+            return expectation(choose_block(entry["expect"], alternatives, self.variant))
+
+        case_expected = expected(data)
+        then = data.get("then", [])
+        return ReadyCase(
+            case=self,
+            operations=tuple(map(_operation, data.get("operations", []))),
+            runs=tuple(map(spec, runs)),
+            expected=tuple(
+                (expected(entry) if "runs" in data else None) or (None if index else case_expected)
+                for index, entry in enumerate(runs)
+            ),
+            then=tuple(map(spec, then)),
+            then_expected=tuple(filter(None, map(expected, then))),
+        )
+
+
+
+
+def _operation(entry: Mapping[str, Any]) -> OperationSpec:
+    return OperationSpec(
+        name=entry["name"],
+        effect=entry["effect"],
+        arguments=entry.get("arguments", {}),
+        behaviour=tuple(map(_behaviour, entry["behaviour"])),
+        release=tuple(entry.get("release", ())),
+    )
+
+
+def _behaviour(entry: Mapping[str, Any]) -> Behaviour:
+    delay = entry.get("delay_ms", 0)
+    if "value" in entry:
+        return Behaviour("value", value=entry["value"], delay_ms=delay)
+    if "generate" in entry:
+        return Behaviour("value", value=generate(entry["generate"]), delay_ms=delay)
+    if "fail" in entry:
+        return Behaviour("fail", **entry["fail"], delay_ms=delay)
+    if "odd" in entry:
+        return Behaviour("odd", value=entry["odd"], delay_ms=delay)
+    return Behaviour("never", delay_ms=delay)
+
+
+def expand(area: str, data: Mapping[str, Any]) -> list[Case]:
+    """The case of one entry of a case document, or one case for each of its variants."""
+    variants: Mapping[str, Any] = data.get("variants") or {"": {}}
+    base = {key: value for key, value in data.items() if key != "variants"}
+    cases = []
+    for name, change in variants.items():
+        merged = {**base, **{key: change[key] for key in change if key not in ("let", "set")}}
+        for key in ("let", "set"):
+            if key in base or key in change:
+                merged[key] = {**base.get(key, {}), **change.get(key, {})}
+        merged["id"] = f"{base['id']}.{name}" if name else base["id"]
+        if name and "title" not in change:
+            merged["title"] = f"{base['title']} ({name})"
+        cases.append(_case(area, name or None, merged))
+    return cases
+
+
+def _case(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
+    needs = [(entry,) if isinstance(entry, str) else tuple(entry) for entry in data.get("needs", [])]
+    return Case(
+        id=data["id"],
+        area=area,
+        variant=variant,
+        title=data["title"],
+        requirements=data["requirements"],
+        roles=tuple(data["roles"]),
+        needs=tuple(needs + _implied_needs(data)),
+        alternatives={name: tuple(value) for name, value in data.get("alternatives", {}).items()},
+        effective=tuple(data.get("effective", ())),
+        set=data.get("set", {}),
+        after=data.get("after", "healthy"),
+        reported=tuple(data.get("reported", ())),
+        data=data,
+    )
+
+
+def _implied_needs(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The capabilities that the data itself shows to be needed."""
+    needs: list[tuple[str, ...]] = []
+    for name, value in data.get("set", {}).items():
+        if value is None:
+            needs.append(("policy.raw",))
+        elif name in OPTION_OF_ROW:
+            needs.append((f"policy.{name}", "options.timeout"))
+        else:
+            needs.append((f"policy.{name}",))
+    kinds = {"value": "op.value", "generate": "op.value", "fail": "op.fail", "odd": "op.native"}
+    for operation in data.get("operations", []):
+        if operation.get("release"):
+            needs.append(("op.delay",))
+        for behaviour in operation["behaviour"]:
+            needs += [(kinds[key],) for key in behaviour if key in kinds]
+            needs += [("op.never",)] if "never" in behaviour else []
+            needs += [("op.delay",)] if behaviour.get("delay_ms") else []
+    if len(data.get("operations", [])) > 1:
+        needs.append(("op.many",))
+    if "calls" in data["requirements"] and data.get("operations"):
+        needs.append(("op.ledger",))
+    if len(data.get("runs", [])) > 1:
+        needs.append((f"parallel.{len(data['runs'])}",))
+    if data.get("cancel") or any(run.get("cancel") for run in data.get("runs", [])):
+        needs.append(("cancel.native",))
+    return list(dict.fromkeys(needs))

@@ -1,0 +1,248 @@
+"""What a schema cannot say: names that must exist, tables that must be whole, ids used once."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from codemode_spec import templates
+from codemode_spec.cases import WRAPPER
+from codemode_spec.failures import NotApplicable, Problem, TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from codemode_spec.cases import Case
+    from codemode_spec.requirements import Requirement
+    from codemode_spec.tables import Endpoint, Profile, Row, Tables
+
+LAYER_KEYS = {
+    "category": "category",
+    "code": "error",
+    "value": "value",
+    "calls": "calls",
+    "evidence": "evidence",
+}
+"""The key of an expectation that each layer judges; `outcome` is always there."""
+
+
+def check_tables(tables: Tables, profiles: Mapping[str, Any]) -> list[Problem]:
+    """Faults of the policy, error, protocol and alternatives tables and of the profiles."""
+    found = []
+    for row in tables.rows.values():
+        found += _check_row(row, tables.rows, "policy.json", row.error, tables)
+    for code in tables.errors.values():
+        path = f"/errors/{code.code}"
+        if (code.category == "by_reason") != bool(code.category_by_reason):
+            found.append(Problem("errors.json", path, "by_reason and category_by_reason differ"))
+        used = {part.split("}")[0] for part in code.message.split("{")[1:]}
+        for name in used - {n for n, kind in code.fields.items() if kind == "required"}:
+            found.append(Problem("errors.json", path, f"the message uses {name}, no required field"))
+    for endpoint in tables.endpoints.values():
+        found += _check_endpoint(endpoint, tables)
+    for (file, data), profile in zip(profiles.items(), tables.profiles.values(), strict=True):
+        found += _check_profile(file, data, profile, tables)
+    return found
+
+
+def _check_row(
+    row: Row, rows: Mapping[str, Row], file: str, error: str | None, tables: Tables
+) -> list[Problem]:
+    path = f"/rows/{row.name}"
+    minimum = row.minimum
+    if isinstance(minimum, str):
+        if minimum not in rows:
+            return [Problem(file, path, f"the minimum names {minimum}, which is no row")]
+        minimum = rows[minimum].minimum
+    found = []
+    if isinstance(minimum, int) and not minimum <= row.default <= row.absolute_maximum:
+        found.append(Problem(file, path, "minimum <= default <= absolute_maximum does not hold"))
+    if row.fixed and not row.default == minimum == row.absolute_maximum:
+        found.append(Problem(file, path, "a fixed row has one value: minimum, default and maximum"))
+    if row.zero_allowed != (minimum == 0):
+        found.append(Problem(file, path, "zero_allowed and a minimum of 0 go together"))
+    if error is not None and error not in tables.errors:
+        found.append(Problem(file, path, f"the error {error} is not in errors.json"))
+    return found
+
+
+def _check_endpoint(endpoint: Endpoint, tables: Tables) -> list[Problem]:
+    path = f"/endpoints/{endpoint.name}/transitions"
+    found = []
+    for state, event in product(endpoint.states, endpoint.events):
+        entry = endpoint.transitions.get(state, {}).get(event)
+        where = f"{path}/{state}/{event}"
+        if entry is None:
+            found.append(Problem("protocol.json", where, "there is no answer"))
+        elif entry.next is not None and entry.next not in endpoint.states:
+            found.append(Problem("protocol.json", where, f"{entry.next} is no state"))
+        elif entry.error is not None and entry.error not in tables.errors:
+            found.append(Problem("protocol.json", where, f"{entry.error} is not in errors.json"))
+    for state, row in endpoint.transitions.items():
+        for event in row:
+            if state not in endpoint.states or event not in endpoint.events:
+                where = f"{path}/{state}/{event}"
+                found.append(Problem("protocol.json", where, "no such state or event is declared"))
+    for state in (endpoint.initial, endpoint.final):
+        if state not in endpoint.states:
+            found.append(Problem("protocol.json", path, f"{state} is no state"))
+    return found
+
+
+def _check_profile(
+    file: str, data: Mapping[str, Any], profile: Profile, tables: Tables
+) -> list[Problem]:
+    found = _check_alternatives(file, "/alternatives", profile.alternatives, tables)
+    for name in sorted(set(tables.alternatives) - set(profile.alternatives)):
+        found.append(Problem(file, "/alternatives", f"{name} is not chosen"))
+    for name in data["rows"]:
+        if name not in profile.rows:
+            found.append(Problem(file, f"/rows/{name}", "the policy table has no such row for it"))
+    for row in profile.rows.values():
+        found += _check_row(row, profile.rows, file, row.error, tables)
+    return found
+
+
+def _check_alternatives(
+    file: str, path: str, chosen: Mapping[str, str | tuple[str, ...]], tables: Tables
+) -> list[Problem]:
+    found = []
+    for name, value in chosen.items():
+        alternative = tables.alternatives.get(name)
+        if alternative is None:
+            found.append(Problem(file, f"{path}/{name}", "there is no such alternative"))
+            continue
+        values = (value,) if isinstance(value, str) else value
+        found += [
+            Problem(file, f"{path}/{name}", f"{item!r} is not one of: {', '.join(alternative.values)}")
+            for item in values
+            if item not in alternative.values
+        ]
+    return found
+
+
+def check_requirements(
+    entries: Iterable[tuple[str, Requirement]], tables: Tables
+) -> list[Problem]:
+    """Ids in their area and used once, and alternatives that exist."""
+    found = []
+    seen: dict[str, str] = {}
+    for file, item in entries:
+        path = f"/{item.id}"
+        if item.id in seen:
+            found.append(Problem(file, path, f"the id stands in {seen[item.id]} already"))
+        seen[item.id] = file
+        if item.id.split("-")[1] != item.area:
+            found.append(Problem(file, path, f"the id does not belong to area {item.area}"))
+        found += _check_alternatives(file, f"{path}/alternatives", item.alternatives, tables)
+    return found
+
+
+def check_cases(
+    entries: Iterable[tuple[str, Case]], requirements: Mapping[str, Requirement], tables: Tables
+) -> list[Problem]:
+    """Ids, requirements, layers, alternatives, rows, and templates that resolve."""
+    found = []
+    seen: dict[str, str] = {}
+    for file, case in entries:
+        path = f"/{case.id}"
+        if case.id in seen:
+            found.append(Problem(file, path, f"the id stands in {seen[case.id]} already"))
+        seen[case.id] = file
+        if case.id[:3] != case.area.lower():
+            found.append(Problem(file, path, f"the id does not belong to area {case.area}"))
+        for layer, name in case.requirements.items():
+            where = f"{path}/requirements/{layer}"
+            if name not in requirements:
+                found.append(Problem(file, where, f"there is no requirement {name}"))
+            elif not set(case.roles) & set(requirements[name].roles):
+                found.append(Problem(file, where, f"{name} is not judged in these roles"))
+        found += _check_alternatives(file, f"{path}/alternatives", case.alternatives, tables)
+        for name in (*case.effective, *case.set):
+            if name not in tables.rows:
+                found.append(Problem(file, path, f"{name} is no row of the policy table"))
+        found += _check_layers(file, case)
+        found += _check_blocks(file, case, tables)
+        found += _check_templates(file, case, tables)
+    return found
+
+
+def _blocks(case: Case) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    entries = [("", case.data), *((f"/then/{n}", e) for n, e in enumerate(case.data.get("then", [])))]
+    entries += [(f"/runs/{n}", e) for n, e in enumerate(case.data.get("runs", []))]
+    for path, entry in entries:
+        for number, block in enumerate(entry.get("expect", [])):
+            yield f"{path}/expect/{number}", block
+
+
+def _check_layers(file: str, case: Case) -> list[Problem]:
+    """Every judged layer has something to judge, and nothing is expected without a requirement."""
+    used = {
+        key
+        for _, block in _blocks(case)
+        for part in (block, *block.get("any_of", ()))
+        for key in part
+    }
+    used |= {"value"} if "odd" in used else set()
+    used |= {"calls"} if "overlap" in used else set()
+    found = []
+    for layer, key in LAYER_KEYS.items():
+        if layer in case.requirements and key not in used:
+            found.append(Problem(file, f"/{case.id}/requirements/{layer}", "nothing is expected"))
+        if layer not in case.requirements and key in used:
+            where = f"/{case.id}/expect"
+            found.append(Problem(file, where, f"{key} is expected, but no requirement is named"))
+    return found
+
+
+def _check_blocks(file: str, case: Case, tables: Tables) -> list[Problem]:
+    found = []
+    for path, block in _blocks(case):
+        when = {name: value for name, value in block.get("when", {}).items() if name != "variant"}
+        chosen = {n: (v,) if isinstance(v, str) else tuple(v) for n, v in when.items()}
+        found += _check_alternatives(file, f"/{case.id}{path}/when", chosen, tables)
+        for part in (block, *block.get("any_of", ())):
+            code = part.get("error", {}).get("code")
+            if code is not None and code not in tables.errors:
+                found.append(Problem(file, f"/{case.id}{path}", f"there is no code {code}"))
+    return found
+
+
+def _check_templates(file: str, case: Case, tables: Tables) -> list[Problem]:
+    """Templates use declared rows and `let` names, and resolve for every choice of alternatives."""
+    path = f"/{case.id}"
+    lets = set(case.data.get("let", {}))
+    try:
+        used = templates.names_in({k: v for k, v in case.data.items() if k != "let"})
+        used |= templates.names_in(list(case.data.get("let", {}).values()))
+    except TemplateError as error:
+        return [Problem(file, path, str(error))]
+    found = [
+        Problem(file, path, f"a template uses {name}: name it in effective, set or let")
+        for name in sorted(used - lets - set(case.effective) - set(case.set) - {WRAPPER})
+    ]
+    if found:
+        return found
+    names = {name for _, block in _blocks(case) for name in block.get("when", {})} - {"variant"}
+    names |= set(case.alternatives) | {"script_style"}
+    rows = {name: row.default for name, row in tables.rows.items()} | {WRAPPER: 0}
+    ordered = sorted(names)
+    tried = failed = 0
+    reasons: list[str] = []
+    for values in product(*(tables.alternatives[name].values for name in ordered)):
+        alternatives: dict[str, str | tuple[str, ...]] = dict(zip(ordered, values, strict=True))
+        if any(alternatives[n] not in allowed for n, allowed in case.alternatives.items()):
+            continue
+        for language in sorted({language for p in case.programs for language in p}):
+            tried += 1
+            try:
+                case.resolve(rows, alternatives, language)
+            except NotApplicable as reason:
+                failed += 1
+                reasons.append(str(reason))
+    if tried == failed:
+        found.append(Problem(file, path, reasons[0] if reasons else "it fits no alternatives"))
+    found += [Problem(file, path, r) for r in dict.fromkeys(reasons) if "blocks of the" in r]
+    return found
+
+

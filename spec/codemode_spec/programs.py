@@ -1,0 +1,81 @@
+"""Programs of a case: parts to text, languages and styles, generated values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from codemode_spec.failures import NotApplicable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HOST = re.compile(r"\bhost\b")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """One run: its program text and when it starts.
+
+    `after_call` is the number of the host call (of all runs of the case) after whose arrival the
+    run starts, 0 at once; `cancel_after_call` and `cancel_after_ms` say when it is cancelled.
+    """
+
+    program: str
+    uses_host: bool
+    raw: bool
+    after_call: int = 0
+    cancel_after_call: int | None = None
+    cancel_after_ms: int | None = None
+
+
+def text_of(program: Any) -> str:
+    """The text of a program: a text, a repeated part, or a list of these."""
+    if isinstance(program, str):
+        return program
+    if isinstance(program, dict):
+        return str(program["repeat"]) * int(program["times"])
+    return "".join(map(text_of, program))
+
+
+def generate(recipe: Mapping[str, Any]) -> Any:
+    """The value of a `generate` entry: a repeated text, or `depth` nested arrays or objects."""
+    if "repeat" in recipe:
+        return recipe["repeat"] * int(recipe["times"])
+    value: Any = [] if recipe["nest"] == "array" else {}
+    for _ in range(int(recipe["depth"]) - 1):
+        value = [value] if recipe["nest"] == "array" else {"a": value}
+    return value
+
+
+def run_spec(
+    entry: Mapping[str, Any], *, raw: bool, language: str, alternatives: Mapping[str, Any]
+) -> RunSpec:
+    """The run of a resolved entry; NotApplicable without a program for language and style."""
+    program = _program(entry["program"], language, alternatives)
+    cancel = entry.get("cancel")
+    at = entry.get("at", "start")
+    text = text_of(program)
+    return RunSpec(
+        program=text,
+        uses_host=not raw and _HOST.search(text) is not None,
+        raw=raw,
+        after_call=0 if at == "start" else int(at.split()[1]),
+        cancel_after_call=int(cancel.split()[1]) if isinstance(cancel, str) else None,
+        cancel_after_ms=cancel["after_ms"] if isinstance(cancel, dict) else None,
+    )
+
+
+def _program(by_language: Mapping[str, Any], language: str, alternatives: Mapping[str, Any]) -> Any:
+    if language not in by_language:
+        raise NotApplicable(f"the case has no {language} program")
+    program = by_language[language]
+    if not isinstance(program, dict) or "repeat" in program:
+        return program
+    style = alternatives.get("script_style")
+    if style is None:
+        raise NotApplicable("the target does not declare script_style")
+    if style not in program:
+        raise NotApplicable(f"the case has no {style} {language} program")
+    return program[style]

@@ -1,0 +1,115 @@
+"""The whole specification: loaded, checked, and joined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from codemode_spec import checks, schemas
+from codemode_spec.cases import Case, expand
+from codemode_spec.digests import digest_of_all
+from codemode_spec.documents import read_document
+from codemode_spec.failures import Problem, SpecificationError
+from codemode_spec.requirements import Requirement, requirement
+from codemode_spec.tables import DEFAULT_PROFILE, Tables, build_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from importlib.resources.abc import Traversable
+
+TABLES = ("policy", "errors", "protocol", "alternatives")
+
+
+@dataclass(frozen=True)
+class Specification:
+    """Tables, requirements by id, and expanded cases by id, all in the order of ids."""
+
+    revision: str
+    tables: Tables
+    requirements: Mapping[str, Requirement]
+    cases: Mapping[str, Case]
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """The digest of each case, by id."""
+        defaults = self.tables.profiles[DEFAULT_PROFILE].defaults()
+        return {name: case.digest(defaults) for name, case in self.cases.items()}
+
+    @cached_property
+    def cases_digest(self) -> str:
+        """The digest of all cases together."""
+        return digest_of_all(self.digests)
+
+
+def load(root: Traversable | None = None) -> Specification:
+    """The specification below `root` (by default the one shipped with this package).
+
+    SpecificationError lists every fault with file, path and reason.
+    """
+    root = root or files(__package__)
+    found: list[Problem] = []
+    read = [_document(root, f"{name}.json", name, found) for name in TABLES]
+    profiles = _folder(root, "profiles", "profile", found)
+    requirement_files = _folder(root, "requirements", "requirement", found)
+    case_files = _folder(root, "cases", "case", found)
+    revision = _document(root, "revision.json", "revision", found)
+    _stop_if(found)
+
+    tables = build_tables(*read, list(profiles.values()))
+    requirements = [
+        (file, requirement(data["area"], entry))
+        for file, data in requirement_files.items()
+        for entry in data["requirements"]
+    ]
+    cases = [
+        (file, case)
+        for file, data in case_files.items()
+        for entry in data["cases"]
+        for case in expand(data["area"], entry)
+    ]
+    found += checks.check_tables(tables, profiles)
+    found += checks.check_requirements(requirements, tables)
+    found += checks.check_cases(cases, {r.id: r for _, r in requirements}, tables)
+    _stop_if(found)
+    return Specification(
+        revision=revision["revision"],
+        tables=tables,
+        requirements={r.id: r for r in sorted((r for _, r in requirements), key=lambda r: r.id)},
+        cases={c.id: c for c in sorted((c for _, c in cases), key=lambda c: c.id)},
+    )
+
+
+def load_cases(entry: Traversable, file: str, specification: Specification) -> dict[str, Case]:
+    """Cases of one document outside of the specification, checked like its own."""
+    data = read_document(entry, file)
+    found = schemas.problems("case", data, file)
+    _stop_if(found)
+    cases = [(file, case) for item in data["cases"] for case in expand(data["area"], item)]
+    _stop_if(checks.check_cases(cases, specification.requirements, specification.tables))
+    return {case.id: case for _, case in cases}
+
+
+def _stop_if(found: list[Problem]) -> None:
+    if found:
+        raise SpecificationError(found)
+
+
+def _document(root: Traversable, path: str, schema: str, found: list[Problem]) -> Any:
+    try:
+        data = read_document(root.joinpath(*path.split("/")), path)
+    except SpecificationError as error:
+        found += error.problems
+        return None
+    found += schemas.problems(schema, data, path)
+    return data
+
+
+def _folder(root: Traversable, name: str, schema: str, found: list[Problem]) -> dict[str, Any]:
+    folder = root / name
+    if not folder.is_dir():
+        found.append(Problem(name, "", "there is no such folder"))
+        return {}
+    names = sorted(e.name for e in folder.iterdir() if e.name.endswith((".json", ".yaml")))
+    return {f"{name}/{n}": _document(root, f"{name}/{n}", schema, found) for n in names}

@@ -1,0 +1,251 @@
+"""The policy, error, protocol and alternatives tables, read with the standard library alone.
+
+A trusted parent reads these at start, so nothing here imports a YAML or a schema library;
+`codemode_spec.load` checks the same files against their schemas.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_PROFILE = "process-async"
+
+
+@dataclass(frozen=True, slots=True)
+class Enforcer:
+    """One end that enforces a row, and what it does when the limit is passed."""
+
+    end: str
+    on_exceed: str
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One budget: `default`, `minimum` and `absolute_maximum` are in `unit`.
+
+    `minimum` is a number or the name of the row whose value is the minimum.
+    """
+
+    name: str
+    title: str
+    unit: str
+    applies: tuple[str, ...]
+    default: int
+    minimum: int | str
+    absolute_maximum: int
+    fixed: bool
+    zero_allowed: bool
+    scope: str
+    enforcers: tuple[Enforcer, ...]
+    error: str | None
+    charged: str
+    when_charged: str
+    in_execute: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """One stable error code; `fields` maps a field to `required` or `optional`.
+
+    `frames` names the frame kinds in which the code may stand; `worker_own` says under which
+    condition the parent believes it from a worker without having sent it.
+    """
+
+    code: str
+    category: str
+    seen_by: tuple[str, ...]
+    ends: str
+    frames: tuple[str, ...]
+    fields: Mapping[str, str]
+    message: str
+    worker_own: str | None
+    category_by_reason: Mapping[str, str]
+    advice: str | None
+
+    def category_of(self, reason: str | None) -> str:
+        """The category of this code with that `reason`; KeyError for a reason it does not have."""
+        return self.category_by_reason[reason or ""] if self.category_by_reason else self.category
+
+    def text(self, fields: Mapping[str, Any]) -> str:
+        """The stable message, with the numbers of `fields` and the advice, if any."""
+        message = self.message.format_map(dict(fields))
+        return f"{message}; {self.advice}" if self.advice else message
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What one event does in one state: exactly one of the four is set."""
+
+    next: str | None = None
+    error: str | None = None
+    exit: int | None = None
+    ignore: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One end of the channel as a transition table over all of its states and events."""
+
+    name: str
+    initial: str
+    final: str
+    states: Mapping[str, str]
+    events: Mapping[str, str]
+    transitions: Mapping[str, Mapping[str, Transition]]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteParts:
+    """How the two parts of an `execute` frame are bounded, in bytes.
+
+    The JSON-encoded source may take `source_bytes * source_factor + source_extra_bytes`, all the
+    rest `rest_bytes`.
+    """
+
+    source_factor: int
+    source_extra_bytes: int
+    rest_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A point on which the source systems differ; `is_set` marks one that takes several values."""
+
+    name: str
+    is_set: bool
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Alternatives chosen together, and the policy rows of that choice in table order."""
+
+    name: str
+    title: str
+    alternatives: Mapping[str, str | tuple[str, ...]]
+    rows: Mapping[str, Row]
+
+    def defaults(self) -> dict[str, int]:
+        """The default policy: every row of the profile with its default value."""
+        return {name: row.default for name, row in self.rows.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """All tables of the specification."""
+
+    rows: Mapping[str, Row]
+    errors: Mapping[str, ErrorCode]
+    categories: tuple[str, ...]
+    detail_characters: int
+    protocol_version: int
+    execute_parts: ExecuteParts
+    endpoints: Mapping[str, Endpoint]
+    alternatives: Mapping[str, Alternative]
+    profiles: Mapping[str, Profile]
+
+
+def _row(data: Mapping[str, Any]) -> Row:
+    enforcers = tuple(Enforcer(**entry) for entry in data["enforcers"])
+    return Row(**{**data, "applies": tuple(data["applies"]), "enforcers": enforcers})
+
+
+def _error(data: Mapping[str, Any]) -> ErrorCode:
+    return ErrorCode(
+        code=data["code"],
+        category=data["category"],
+        seen_by=tuple(data["seen_by"]),
+        ends=data["ends"],
+        frames=tuple(data["frames"]),
+        fields=MappingProxyType(data["fields"]),
+        message=data["message"],
+        worker_own=data.get("worker_own"),
+        category_by_reason=MappingProxyType(data.get("category_by_reason", {})),
+        advice=data.get("advice"),
+    )
+
+
+def _endpoint(name: str, data: Mapping[str, Any]) -> Endpoint:
+    transitions = {
+        state: MappingProxyType({event: Transition(**entry) for event, entry in row.items()})
+        for state, row in data["transitions"].items()
+    }
+    return Endpoint(
+        name=name,
+        initial=data["initial"],
+        final=data["final"],
+        states=MappingProxyType(data["states"]),
+        events=MappingProxyType(data["events"]),
+        transitions=MappingProxyType(transitions),
+    )
+
+
+def _profile(data: Mapping[str, Any], rows: Mapping[str, Row]) -> Profile:
+    chosen = {}
+    for name, row in rows.items():
+        if data["name"] in row.applies:
+            changed = {field: getattr(row, field) for field in row.__slots__}
+            chosen[name] = Row(**{**changed, **data["rows"].get(name, {})})
+    alternatives = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in data["alternatives"].items()
+    }
+    return Profile(data["name"], data["title"], alternatives, MappingProxyType(chosen))
+
+
+def build_tables(
+    policy: Mapping[str, Any],
+    errors: Mapping[str, Any],
+    protocol: Mapping[str, Any],
+    alternatives: Mapping[str, Any],
+    profiles: list[Mapping[str, Any]],
+) -> Tables:
+    """The tables of five parsed documents that are known to be valid."""
+    rows = MappingProxyType({entry["name"]: _row(entry) for entry in policy["rows"]})
+    return Tables(
+        rows=rows,
+        errors=MappingProxyType({entry["code"]: _error(entry) for entry in errors["errors"]}),
+        categories=tuple(errors["categories"]),
+        detail_characters=errors["detail_characters"],
+        protocol_version=protocol["version"],
+        execute_parts=ExecuteParts(**protocol["execute_parts"]),
+        endpoints=MappingProxyType(
+            {name: _endpoint(name, entry) for name, entry in protocol["endpoints"].items()}
+        ),
+        alternatives=MappingProxyType(
+            {
+                name: Alternative(name, entry["set"], MappingProxyType(entry["values"]))
+                for name, entry in alternatives["alternatives"].items()
+            }
+        ),
+        profiles=MappingProxyType({entry["name"]: _profile(entry, rows) for entry in profiles}),
+    )
+
+
+@cache
+def load_tables() -> Tables:
+    """The tables shipped with this package (not checked against their schemas)."""
+    root = files(__package__)
+
+    def read(path: str) -> Any:
+        return json.loads((root / path).read_text(encoding="utf-8"))
+
+    profiles = sorted(
+        entry.name for entry in (root / "profiles").iterdir() if entry.name.endswith(".json")
+    )
+    return build_tables(
+        read("policy.json"),
+        read("errors.json"),
+        read("protocol.json"),
+        read("alternatives.json"),
+        [read(f"profiles/{name}") for name in profiles],
+    )
