@@ -1,0 +1,175 @@
+"""One function for each layer: a run and a legal outcome give a finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from codemode_spec.expectations import UNSET
+
+from codemode_conformance.compare import same_json, show
+from codemode_conformance.observation import End
+from codemode_conformance.verdicts import PASSED, Finding, Verdict, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from codemode_spec.expectations import ExpectedCall, Outcome
+
+    from codemode_conformance.observation import Call, CanaryHit, Run
+
+SIDE_CHANNELS: Final = ("stderr",)
+"""Places that no client and no program sees; a hit there is evidence, not a leak."""
+
+_ENDS: Final = {
+    End.NO_OUTCOME: "no outcome",
+    End.HOST_DIED: "the host died",
+    End.MEMORY: "killed for its memory from outside",
+    End.TWO_OUTCOMES: "a second outcome",
+}
+
+
+def describe(run: Run) -> str:
+    """How a run ended, in one bounded line."""
+    if run.end is End.VALUE:
+        if not run.value.present:
+            return "success without a value"
+        odd = "".join(f" ({kind} at {list(path)})" for path, kind in run.value.odd[:3])
+        return f"value {show(run.value.value)}{odd}"
+    if run.end is End.FAILURE:
+        native = run.native or {}
+        words = [run.category or "no category"]
+        words += [show(run.error)] if run.error else []
+        words += [str(native[key]) for key in ("name", "code", "message") if native.get(key)]
+        where = " at open" if run.stage == "open" else ""
+        return f"failure{where}: " + ", ".join(words)
+    label = f" ({run.label})" if run.label else ""
+    return f"{_ENDS[run.end]}{label} after {run.elapsed_ms:.0f} ms"
+
+
+def no_outcome(run: Run) -> Finding:
+    """The finding for a run that did not end with exactly one outcome."""
+    return failed("exactly one outcome", describe(run), _ENDS[run.end])
+
+
+def outcome(run: Run, legal: Outcome) -> Finding:
+    """It ended as a value or a failure, in time."""
+    if legal.outcome != "any" and run.end.value != legal.outcome:
+        return failed(f"a {legal.outcome}", describe(run))
+    if legal.within_ms is not None and run.elapsed_ms > legal.within_ms:
+        return failed(f"an outcome within {legal.within_ms} ms", f"{run.elapsed_ms:.0f} ms", "late")
+    return PASSED
+
+
+def corroborate(run: Run, effective: Mapping[str, Any], *, cancelled: bool) -> frozenset[str]:
+    """The categories that the harness's own clock and ledger speak for."""
+    spoken = set()
+    if run.deadline_ms and run.elapsed_ms >= run.deadline_ms:
+        spoken.add("time")
+    limits = (
+        (len(run.calls), effective.get("host_calls")),
+        (max((call.overlap for call in run.calls), default=0), effective.get("concurrent_host_calls")),
+    )
+    if any(isinstance(limit, int) and seen >= limit for seen, limit in limits):
+        spoken.add("calls")
+    if cancelled:
+        spoken.add("cancelled")
+    return frozenset(spoken)
+
+
+def category(run: Run, legal: Outcome, mapping: str, corroborated: frozenset[str]) -> Finding:
+    """The failure has a wanted category; a label read from text needs the harness's word."""
+    if not legal.want or run.end is not End.FAILURE:
+        return PASSED
+    fits = run.category in (*legal.want, *legal.allow)
+    if mapping == "text" and not (fits and run.category in corroborated):
+        return Finding(Verdict.UNTESTABLE, "failed, label not judged")
+    if fits:
+        return PASSED
+    wanted = " or ".join((*legal.want, *legal.allow))
+    return failed(f"category {wanted}", describe(run), "another reason than the one named")
+
+
+def code(run: Run, legal: Outcome) -> Finding:
+    """The target's own structured failure has the fields that are named."""
+    if legal.error is None or run.end is not End.FAILURE:
+        return PASSED
+    error = run.error or {}
+    differing = {
+        name: wanted
+        for name, wanted in legal.error.items()
+        if name not in error or not same_json(wanted, error[name])
+    }
+    if not differing:
+        return PASSED
+    return failed(show(dict(legal.error)), show(dict(error)), f"differs in {', '.join(differing)}")
+
+
+def value(run: Run, legal: Outcome) -> Finding:
+    """The value is exactly the expected one, with nothing marked that was not expected."""
+    wanted = legal.value is not UNSET or legal.value_absent or bool(legal.odd)
+    if not wanted or run.end is not End.VALUE:
+        return PASSED
+    if legal.value_absent:
+        return PASSED if not run.value.present else failed("success without a value", describe(run))
+    expected = "a value" if legal.value is UNSET else f"value {show(legal.value)}"
+    if legal.odd:
+        expected += "".join(f" ({kind} at {list(path)})" for path, kind in legal.odd)
+    if not run.value.present or set(run.value.odd) != set(legal.odd):
+        return failed(expected, describe(run))
+    if legal.value is not UNSET and not same_json(legal.value, run.value.value):
+        return failed(expected, describe(run))
+    return PASSED
+
+
+def calls(run: Run, legal: Outcome) -> Finding:
+    """The dispatched calls are the expected ones, and no more were open at once than allowed."""
+    if legal.overlap is not None:
+        most = max((call.overlap for call in run.calls), default=0)
+        if most > legal.overlap:
+            return failed(f"at most {legal.overlap} calls open at once", f"{most} open at once")
+    if legal.calls is None:
+        return PASSED
+    if legal.calls.listed is None:
+        seen = [call for call in run.calls if call.op == legal.calls.op]
+        if len(seen) == legal.calls.count and len(seen) == len(run.calls):
+            return PASSED
+        return failed(f"{legal.calls.count} calls of {legal.calls.op}", _list(run.calls))
+    expected = legal.calls.listed
+    if len(expected) == len(run.calls) and all(map(_same_call, expected, run.calls)):
+        return PASSED
+    wanted = ", ".join(
+        f"{call.op}({'' if call.args is UNSET else show(call.args, 60)})" for call in expected
+    )
+    return failed(f"calls [{wanted}]", _list(run.calls))
+
+
+def _same_call(expected: ExpectedCall, call: Call) -> bool:
+    if expected.op != call.op:
+        return False
+    judged = expected.args is not UNSET or bool(expected.odd)
+    if judged and set(call.args.odd) != set(expected.odd):
+        return False
+    return expected.args is UNSET or (
+        call.args.present and same_json(expected.args, call.args.value)
+    )
+
+
+def _list(made: Iterable[Call]) -> str:
+    shown = [f"{call.op}({show(call.args.value, 60)})" for call in made]
+    more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
+    return f"calls [{', '.join(shown[:5])}{more}]"
+
+
+def evidence(hits: Iterable[CanaryHit], legal: Outcome) -> Finding:
+    """No planted secret that the case names was emitted where a client or a program sees it."""
+    leaks = [
+        hit for hit in hits if hit.canary in legal.canaries and hit.where not in SIDE_CHANNELS
+    ]
+    if not leaks:
+        return PASSED
+    first = leaks[0]
+    return failed(
+        f"no secret of: {', '.join(legal.canaries)}",
+        f"the secret `{first.canary}` ({first.form}) in {first.where}",
+        "leak",
+    )

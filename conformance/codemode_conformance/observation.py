@@ -1,0 +1,124 @@
+"""What the harness saw while it ran one case: values only, no I/O, no verdict.
+
+Times are milliseconds of the harness clock since the `run` line was written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Odd = tuple[tuple[tuple[str | int, ...], str], ...]
+
+
+class End(StrEnum):
+    """How a run ended, as the harness saw it."""
+
+    VALUE = "value"
+    FAILURE = "failure"
+    NO_OUTCOME = "no_outcome"  # nothing came before the deadline, the grace and the ending rules
+    HOST_DIED = "host_died"  # the adapter exited while the run was open
+    MEMORY = "memory"  # the watchdog killed the target
+    TWO_OUTCOMES = "two_outcomes"  # a second outcome came for the same run
+
+
+class Health(StrEnum):
+    """Whether the same process and session ran `return 1` after the case."""
+
+    NOT_ASKED = "not_asked"
+    HEALTHY = "healthy"
+    UNHEALTHY = "unhealthy"  # it answered, but not with 1
+    DEAD = "dead"  # it did not answer
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value as the target handed it over; `odd` marks what JSON lost, as (path, kind)."""
+
+    present: bool
+    value: Any = None
+    odd: Odd = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One dispatched host call; `overlap` counts the calls open when it arrived, itself included."""
+
+    number: int
+    op: str
+    args: Value
+    at_ms: float
+    answered_ms: float | None = None
+    cancelled_ms: float | None = None
+    overlap: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of one program, from `run` to its end.
+
+    `category`, `error` and `native` are set for END.FAILURE; `label` says `blocked` or `silent`
+    for a run without an outcome (`not_started` when the call it waited for never came); `stage` is
+    `open` when the target refused the session instead. `forced` names the ending step without which
+    the outcome would not have come: `answer` or `cancel`.
+    """
+
+    program: str
+    end: End
+    elapsed_ms: float
+    value: Value = Value(present=False)
+    category: str | None = None
+    error: Mapping[str, Any] | None = None
+    native: Mapping[str, Any] | None = None
+    label: str | None = None
+    stage: str = "run"
+    calls: tuple[Call, ...] = ()
+    logs: tuple[str, ...] = ()
+    deadline_ms: float = 0.0
+    forced: str | None = None
+
+    @property
+    def late_calls(self) -> tuple[Call, ...]:
+        """The calls that came after the outcome."""
+        return tuple(call for call in self.calls if call.at_ms > self.elapsed_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryHit:
+    """A planted secret that the target emitted: which one, in which form, and where."""
+
+    canary: str
+    form: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault of the adapter, the harness or the surroundings; it makes the verdict `error`."""
+
+    side: str  # adapter | harness | surroundings
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Everything seen for one case on one target.
+
+    `unsupported` is set when the target could not be asked (with the reason); `runs` are the runs
+    of the case in order of their start, `then` the follow-ups, `after` the health afterwards.
+    """
+
+    case: str
+    runs: tuple[Run, ...] = ()
+    then: tuple[Run, ...] = ()
+    after: Health = Health.NOT_ASKED
+    after_detail: str = ""
+    canaries: tuple[CanaryHit, ...] = ()
+    notes: tuple[str, ...] = ()
+    effective: Mapping[str, Any] = field(default_factory=dict)
+    unsupported: str | None = None
+    fault: Fault | None = None
