@@ -38,20 +38,28 @@ class Standing:
     mapping: str  # typed | text
 
 
-def judge(
-    ready: ReadyCase,
+def judge(  # noqa: PLR0913, PLR0917  all that a verdict depends on
+    case: Case,
+    ready: ReadyCase | None,
     observation: Observation,
     requirements: Mapping[str, Requirement],
     standing: Standing,
     seconds: float = 0.0,
 ) -> CaseVerdict:
-    """The verdict of every layer of a case that was put to the target."""
-    case = ready.case
+    """The verdict of every layer of a case that was put to the target.
+
+    `ready` is None only if the observation says why the case could not be put.
+    """
     if observation.unsupported is not None:
         return unasked(case, observation, requirements, observation.unsupported)
     if observation.fault is not None:
         text = f"{observation.fault.side}: {observation.fault.text}"
         return _uniform(case, observation, requirements, Finding(Verdict.ERROR, text), seconds)
+    if ready is None:
+        finding = Finding(
+            Verdict.ERROR, "harness: the case was neither put to the target nor refused"
+        )
+        return _uniform(case, observation, requirements, finding, seconds)
     found = _findings(ready, observation, standing)
     outcome = found["outcome"]
     verdicts = []
@@ -102,9 +110,7 @@ def _uniform(
     return CaseVerdict(case, layer_verdicts, observation, seconds)
 
 
-def _findings(
-    ready: ReadyCase, observation: Observation, standing: Standing
-) -> dict[str, Finding]:
+def _findings(ready: ReadyCase, observation: Observation, standing: Standing) -> dict[str, Finding]:
     """One finding a layer over all runs and follow-ups: the first that is no PASS."""
     pairs = [
         *zip(observation.runs, ready.expected, strict=False),
@@ -148,6 +154,8 @@ def _run_findings(
     """The findings under the legal outcome that fits best: the one that fails latest, if any."""
     if run.end not in (End.VALUE, End.FAILURE):
         return {"outcome": layers.no_outcome(run)}
+    if run.forced and isinstance(observation.effective.get("wall_time_ms"), int):
+        return {"outcome": layers.forced(run)}
     if expected is None:
         return {}
     corroborated = layers.corroborate(run, observation.effective, cancelled=cancelled)

@@ -51,9 +51,19 @@ def no_outcome(run: Run) -> Finding:
     return failed("exactly one outcome", describe(run), _ENDS[run.end])
 
 
+def forced(run: Run) -> Finding:
+    """The finding for a run that passed its deadline and ended only when the harness helped."""
+    step = {"answer": "answered its open calls", "cancel": "cancelled it"}[run.forced or ""]
+    return failed(
+        "an outcome by the deadline and the grace",
+        f"{describe(run)}, {run.elapsed_ms:.0f} ms after its start, once the harness {step}",
+        "past its deadline",
+    )
+
+
 def outcome(run: Run, legal: Outcome) -> Finding:
     """It ended as a value or a failure, in time."""
-    if legal.outcome != "any" and run.end.value != legal.outcome:
+    if legal.outcome not in ("any", run.end.value):
         return failed(f"a {legal.outcome}", describe(run))
     if legal.within_ms is not None and run.elapsed_ms > legal.within_ms:
         return failed(f"an outcome within {legal.within_ms} ms", f"{run.elapsed_ms:.0f} ms", "late")
@@ -67,7 +77,10 @@ def corroborate(run: Run, effective: Mapping[str, Any], *, cancelled: bool) -> f
         spoken.add("time")
     limits = (
         (len(run.calls), effective.get("host_calls")),
-        (max((call.overlap for call in run.calls), default=0), effective.get("concurrent_host_calls")),
+        (
+            max((call.overlap for call in run.calls), default=0),
+            effective.get("concurrent_host_calls"),
+        ),
     )
     if any(isinstance(limit, int) and seen >= limit for seen, limit in limits):
         spoken.add("calls")
@@ -162,9 +175,7 @@ def _list(made: Iterable[Call]) -> str:
 
 def evidence(hits: Iterable[CanaryHit], legal: Outcome) -> Finding:
     """No planted secret that the case names was emitted where a client or a program sees it."""
-    leaks = [
-        hit for hit in hits if hit.canary in legal.canaries and hit.where not in SIDE_CHANNELS
-    ]
+    leaks = [hit for hit in hits if hit.canary in legal.canaries and hit.where not in SIDE_CHANNELS]
     if not leaks:
         return PASSED
     first = leaks[0]

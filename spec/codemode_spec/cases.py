@@ -25,6 +25,15 @@ OPTION_OF_ROW: Final = {"wall_time_ms": "timeout_ms"}
 WRAPPER: Final = "wrapper_bytes"
 """A name for templates: UTF-8 bytes that the target's wrap and prelude add to this program."""
 
+LAYER_KEYS: Final = {
+    "category": ("category",),
+    "code": ("error",),
+    "value": ("value", "odd"),
+    "calls": ("calls", "overlap"),
+    "evidence": ("evidence",),
+}
+"""The keys of an expectation that each layer judges; `outcome` is always judged."""
+
 Alternatives = dict[str, str | tuple[str, ...]]
 
 
@@ -101,6 +110,14 @@ class Case:
         runs = self.data.get("runs") or [self.data]
         return [entry["program"] for entry in (*runs, *self.data.get("then", []))]
 
+    @property
+    def uses_host(self) -> bool:
+        """Whether a program of this case makes host calls, so that the prelude is added.
+
+        Known before the templates are filled in, for `wrapper_bytes`.
+        """
+        return not self.data.get("raw") and any(map(programs.mentions_host, self.programs))
+
     def digest(self, defaults: Mapping[str, int]) -> str:
         """SHA-256 of the expanded case with the templates filled from a default policy."""
         names = self._names({**defaults, WRAPPER: 0})
@@ -152,8 +169,6 @@ class Case:
         )
 
 
-
-
 def _operation(entry: Mapping[str, Any]) -> OperationSpec:
     return OperationSpec(
         name=entry["name"],
@@ -194,14 +209,48 @@ def expand(area: str, data: Mapping[str, Any]) -> list[Case]:
     return cases
 
 
+def blocks_of(data: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every block of expectation in a case's document, with its path."""
+    entries = [("", data)]
+    for key in ("runs", "then"):
+        entries += [(f"/{key}/{number}", entry) for number, entry in enumerate(data.get(key, []))]
+    return [
+        (f"{path}/expect/{number}", block)
+        for path, entry in entries
+        for number, block in enumerate(entry.get("expect", []))
+    ]
+
+
+def expected_layers(data: Mapping[str, Any], variant: str | None) -> set[str]:
+    """The layers for which the blocks that concern this variant expect anything."""
+    keys = {
+        key
+        for _, block in blocks_of(data)
+        if variant is None or variant in _listed(block.get("when", {}).get("variant", variant))
+        for part in (block, *block.get("any_of", ()))
+        for key in part
+    }
+    return {"outcome"} | {layer for layer, names in LAYER_KEYS.items() if keys & set(names)}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def _case(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
-    needs = [(entry,) if isinstance(entry, str) else tuple(entry) for entry in data.get("needs", [])]
+    requirements = data["requirements"]
+    if variant is not None:
+        there = expected_layers(data, variant)
+        requirements = {layer: name for layer, name in requirements.items() if layer in there}
+    needs = [
+        (entry,) if isinstance(entry, str) else tuple(entry) for entry in data.get("needs", [])
+    ]
     return Case(
         id=data["id"],
         area=area,
         variant=variant,
         title=data["title"],
-        requirements=data["requirements"],
+        requirements=requirements,
         roles=tuple(data["roles"]),
         needs=tuple(needs + _implied_needs(data)),
         alternatives={name: tuple(value) for name, value in data.get("alternatives", {}).items()},
@@ -223,20 +272,32 @@ def _implied_needs(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
             needs.append((f"policy.{name}", "options.timeout"))
         else:
             needs.append((f"policy.{name}",))
-    kinds = {"value": "op.value", "generate": "op.value", "fail": "op.fail", "odd": "op.native"}
-    for operation in data.get("operations", []):
-        if operation.get("release"):
-            needs.append(("op.delay",))
-        for behaviour in operation["behaviour"]:
-            needs += [(kinds[key],) for key in behaviour if key in kinds]
-            needs += [("op.never",)] if "never" in behaviour else []
-            needs += [("op.delay",)] if behaviour.get("delay_ms") else []
-    if len(data.get("operations", [])) > 1:
-        needs.append(("op.many",))
-    if "calls" in data["requirements"] and data.get("operations"):
-        needs.append(("op.ledger",))
-    if len(data.get("runs", [])) > 1:
-        needs.append((f"parallel.{len(data['runs'])}",))
-    if data.get("cancel") or any(run.get("cancel") for run in data.get("runs", [])):
-        needs.append(("cancel.native",))
+    operations, runs = data.get("operations", []), data.get("runs", [])
+    for operation in operations:
+        needs += _needs_of_operation(operation)
+    cancelled = "cancel" in data or any("cancel" in run for run in runs)
+    further = {
+        "op.many": len(operations) > 1,
+        "op.ledger": bool(operations) and "calls" in data["requirements"],
+        f"parallel.{len(runs)}": len(runs) > 1,
+        "cancel.native": cancelled,
+    }
+    needs += [(name,) for name, needed in further.items() if needed]
     return list(dict.fromkeys(needs))
+
+
+_NEED_OF_KIND: Final = {
+    "value": "op.value",
+    "generate": "op.value",
+    "fail": "op.fail",
+    "odd": "op.native",
+    "never": "op.never",
+}
+
+
+def _needs_of_operation(operation: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    needs: list[tuple[str, ...]] = [("op.delay",)] if operation.get("release") else []
+    for behaviour in operation["behaviour"]:
+        needs += [(_NEED_OF_KIND[key],) for key in behaviour if key in _NEED_OF_KIND]
+        needs += [("op.delay",)] if behaviour.get("delay_ms") else []
+    return needs

@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec import templates
-from codemode_spec.cases import WRAPPER
+from codemode_spec.cases import WRAPPER, blocks_of, expected_layers
 from codemode_spec.failures import NotApplicable, Problem, TemplateError
 
 if TYPE_CHECKING:
@@ -15,15 +15,6 @@ if TYPE_CHECKING:
     from codemode_spec.cases import Case
     from codemode_spec.requirements import Requirement
     from codemode_spec.tables import Endpoint, Profile, Row, Tables
-
-LAYER_KEYS = {
-    "category": "category",
-    "code": "error",
-    "value": "value",
-    "calls": "calls",
-    "evidence": "evidence",
-}
-"""The key of an expectation that each layer judges; `outcome` is always there."""
 
 
 def check_tables(tables: Tables, profiles: Mapping[str, Any]) -> list[Problem]:
@@ -37,7 +28,9 @@ def check_tables(tables: Tables, profiles: Mapping[str, Any]) -> list[Problem]:
             found.append(Problem("errors.json", path, "by_reason and category_by_reason differ"))
         used = {part.split("}")[0] for part in code.message.split("{")[1:]}
         for name in used - {n for n, kind in code.fields.items() if kind == "required"}:
-            found.append(Problem("errors.json", path, f"the message uses {name}, no required field"))
+            found.append(
+                Problem("errors.json", path, f"the message uses {name}, no required field")
+            )
     for endpoint in tables.endpoints.values():
         found += _check_endpoint(endpoint, tables)
     for (file, data), profile in zip(profiles.items(), tables.profiles.values(), strict=True):
@@ -78,11 +71,12 @@ def _check_endpoint(endpoint: Endpoint, tables: Tables) -> list[Problem]:
             found.append(Problem("protocol.json", where, f"{entry.next} is no state"))
         elif entry.error is not None and entry.error not in tables.errors:
             found.append(Problem("protocol.json", where, f"{entry.error} is not in errors.json"))
-    for state, row in endpoint.transitions.items():
-        for event in row:
-            if state not in endpoint.states or event not in endpoint.events:
-                where = f"{path}/{state}/{event}"
-                found.append(Problem("protocol.json", where, "no such state or event is declared"))
+    found += [
+        Problem("protocol.json", f"{path}/{state}/{event}", "no such state or event is declared")
+        for state, row in endpoint.transitions.items()
+        for event in row
+        if state not in endpoint.states or event not in endpoint.events
+    ]
     for state in (endpoint.initial, endpoint.final):
         if state not in endpoint.states:
             found.append(Problem("protocol.json", path, f"{state} is no state"))
@@ -114,16 +108,16 @@ def _check_alternatives(
             continue
         values = (value,) if isinstance(value, str) else value
         found += [
-            Problem(file, f"{path}/{name}", f"{item!r} is not one of: {', '.join(alternative.values)}")
+            Problem(
+                file, f"{path}/{name}", f"{item!r} is not one of: {', '.join(alternative.values)}"
+            )
             for item in values
             if item not in alternative.values
         ]
     return found
 
 
-def check_requirements(
-    entries: Iterable[tuple[str, Requirement]], tables: Tables
-) -> list[Problem]:
+def check_requirements(entries: Iterable[tuple[str, Requirement]], tables: Tables) -> list[Problem]:
     """Ids in their area and used once, and alternatives that exist."""
     found = []
     seen: dict[str, str] = {}
@@ -144,6 +138,7 @@ def check_cases(
     """Ids, requirements, layers, alternatives, rows, and templates that resolve."""
     found = []
     seen: dict[str, str] = {}
+    groups: dict[tuple[str, str], list[Case]] = {}
     for file, case in entries:
         path = f"/{case.id}"
         if case.id in seen:
@@ -161,43 +156,35 @@ def check_cases(
         for name in (*case.effective, *case.set):
             if name not in tables.rows:
                 found.append(Problem(file, path, f"{name} is no row of the policy table"))
-        found += _check_layers(file, case)
         found += _check_blocks(file, case, tables)
         found += _check_templates(file, case, tables)
+        groups.setdefault((file, ".".join(case.id.split(".")[:2])), []).append(case)
+    for (file, _), variants in groups.items():
+        found += _check_layers(file, variants)
     return found
 
 
-def _blocks(case: Case) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    entries = [("", case.data), *((f"/then/{n}", e) for n, e in enumerate(case.data.get("then", [])))]
-    entries += [(f"/runs/{n}", e) for n, e in enumerate(case.data.get("runs", []))]
-    for path, entry in entries:
-        for number, block in enumerate(entry.get("expect", [])):
-            yield f"{path}/expect/{number}", block
-
-
-def _check_layers(file: str, case: Case) -> list[Problem]:
-    """Every judged layer has something to judge, and nothing is expected without a requirement."""
-    used = {
-        key
-        for _, block in _blocks(case)
-        for part in (block, *block.get("any_of", ()))
-        for key in part
-    }
-    used |= {"value"} if "odd" in used else set()
-    used |= {"calls"} if "overlap" in used else set()
-    found = []
-    for layer, key in LAYER_KEYS.items():
-        if layer in case.requirements and key not in used:
-            found.append(Problem(file, f"/{case.id}/requirements/{layer}", "nothing is expected"))
-        if layer not in case.requirements and key in used:
-            where = f"/{case.id}/expect"
-            found.append(Problem(file, where, f"{key} is expected, but no requirement is named"))
-    return found
+def _check_layers(file: str, variants: list[Case]) -> list[Problem]:
+    """Every layer named is judged in some variant, and nothing is judged without a requirement."""
+    data = variants[0].data
+    judged = set().union(*(expected_layers(case.data, case.variant) for case in variants))
+    named = set(data["requirements"])
+    where = f"/{variants[0].id}/requirements"
+    return [
+        *(
+            Problem(file, f"{where}/{name}", "nothing is expected")
+            for name in sorted(named - judged)
+        ),
+        *(
+            Problem(file, where, f"{name} is expected, but no requirement is named")
+            for name in sorted(judged - named)
+        ),
+    ]
 
 
 def _check_blocks(file: str, case: Case, tables: Tables) -> list[Problem]:
     found = []
-    for path, block in _blocks(case):
+    for path, block in blocks_of(case.data):
         when = {name: value for name, value in block.get("when", {}).items() if name != "variant"}
         chosen = {n: (v,) if isinstance(v, str) else tuple(v) for n, v in when.items()}
         found += _check_alternatives(file, f"/{case.id}{path}/when", chosen, tables)
@@ -223,8 +210,12 @@ def _check_templates(file: str, case: Case, tables: Tables) -> list[Problem]:
     ]
     if found:
         return found
-    names = {name for _, block in _blocks(case) for name in block.get("when", {})} - {"variant"}
+    names = {name for _, block in blocks_of(case.data) for name in block.get("when", {})} - {
+        "variant"
+    }
     names |= set(case.alternatives) | {"script_style"}
+    if not names <= set(tables.alternatives):
+        return []  # told already
     rows = {name: row.default for name, row in tables.rows.items()} | {WRAPPER: 0}
     ordered = sorted(names)
     tried = failed = 0
@@ -244,5 +235,3 @@ def _check_templates(file: str, case: Case, tables: Tables) -> list[Problem]:
         found.append(Problem(file, path, reasons[0] if reasons else "it fits no alternatives"))
     found += [Problem(file, path, r) for r in dict.fromkeys(reasons) if "blocks of the" in r]
     return found
-
-

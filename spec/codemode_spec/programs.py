@@ -30,6 +30,15 @@ class RunSpec:
     cancel_after_ms: int | None = None
 
 
+def mentions_host(value: Any) -> bool:
+    """Whether any text inside a program entry names `host`."""
+    if isinstance(value, str):
+        return _HOST.search(value) is not None
+    if isinstance(value, dict):
+        return any(map(mentions_host, value.values()))
+    return isinstance(value, list) and any(map(mentions_host, value))
+
+
 def text_of(program: Any) -> str:
     """The text of a program: a text, a repeated part, or a list of these."""
     if isinstance(program, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
@@ -36,6 +36,11 @@ def schema_names() -> list[str]:
     return sorted(uri.removeprefix(BASE).removesuffix(".schema.json") for uri in _registry())
 
 
+def schema(name: str) -> Any:
+    """The JSON Schema of this name."""
+    return _registry()[f"{BASE}{name}.schema.json"].contents
+
+
 @cache
 def validator(name: str, definition: str = "") -> Draft202012Validator:
     """A validator for the schema `name`, or for one entry of its `$defs`."""
@@ -51,10 +56,15 @@ def _leaves(error: ValidationError) -> Iterator[ValidationError]:
     branches: dict[Any, list[ValidationError]] = {}
     for inner in error.context:
         branches.setdefault(inner.schema_path[0], []).append(inner)
-    best = min(
-        branches.values(),
-        key=lambda group: (-max(len(inner.absolute_path) for inner in group), len(group)),
-    )
+
+    def distance(group: list[ValidationError]) -> tuple[bool, int, int]:
+        other_type = any(
+            inner.validator == "type" and len(inner.absolute_path) == len(error.absolute_path)
+            for inner in group
+        )
+        return other_type, -max(len(inner.absolute_path) for inner in group), len(group)
+
+    best = min(branches.values(), key=distance)
     for inner in best:
         yield from _leaves(inner)
 
@@ -71,6 +81,6 @@ def problems(name: str, value: Any, file: str, definition: str = "") -> list[Pro
 
 def _reason(error: ValidationError) -> str:
     if error.validator == "enum":
-        allowed = ", ".join(map(str, error.validator_value))
+        allowed = ", ".join(str(value) for value in cast(list[Any], error.validator_value))
         return f"{error.instance!r} is not one of: {allowed}"
     return error.message if len(error.message) <= 300 else error.message[:299] + "…"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.resources.abc import Traversable
 
-TABLES = ("policy", "errors", "protocol", "alternatives")
-
 
 @dataclass(frozen=True)
 class Specification:
@@ -50,14 +48,14 @@ def load(root: Traversable | None = None) -> Specification:
     """
     root = root or files(__package__)
     found: list[Problem] = []
-    read = [_document(root, f"{name}.json", name, found) for name in TABLES]
+    read = {name: _document(root, f"{name}.json", name, found) for name in TABLES}
     profiles = _folder(root, "profiles", "profile", found)
     requirement_files = _folder(root, "requirements", "requirement", found)
     case_files = _folder(root, "cases", "case", found)
     revision = _document(root, "revision.json", "revision", found)
     _stop_if(found)
 
-    tables = build_tables(*read, list(profiles.values()))
+    tables = build_tables(read, list(profiles.values()))
     requirements = [
         (file, requirement(data["area"], entry))
         for file, data in requirement_files.items()

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DEFAULT_PROFILE = "process-async"
+DEFAULT_PROFILE: Final = "process-async"
+TABLES: Final = ("policy", "errors", "protocol", "alternatives")
+"""The documents of tables, each a `.json` file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,29 +204,23 @@ def _profile(data: Mapping[str, Any], rows: Mapping[str, Row]) -> Profile:
     return Profile(data["name"], data["title"], alternatives, MappingProxyType(chosen))
 
 
-def build_tables(
-    policy: Mapping[str, Any],
-    errors: Mapping[str, Any],
-    protocol: Mapping[str, Any],
-    alternatives: Mapping[str, Any],
-    profiles: list[Mapping[str, Any]],
-) -> Tables:
-    """The tables of five parsed documents that are known to be valid."""
-    rows = MappingProxyType({entry["name"]: _row(entry) for entry in policy["rows"]})
+def build_tables(documents: Mapping[str, Any], profiles: list[Any]) -> Tables:
+    """The tables of parsed documents (by the names in TABLES, and profiles), known to be valid."""
+    rows = {entry["name"]: _row(entry) for entry in documents["policy"]["rows"]}
+    errors, protocol = documents["errors"], documents["protocol"]
     return Tables(
-        rows=rows,
+        rows=MappingProxyType(rows),
         errors=MappingProxyType({entry["code"]: _error(entry) for entry in errors["errors"]}),
         categories=tuple(errors["categories"]),
         detail_characters=errors["detail_characters"],
         protocol_version=protocol["version"],
-        execute_parts=ExecuteParts(**protocol["execute_parts"]),
         endpoints=MappingProxyType(
             {name: _endpoint(name, entry) for name, entry in protocol["endpoints"].items()}
         ),
         alternatives=MappingProxyType(
             {
                 name: Alternative(name, entry["set"], MappingProxyType(entry["values"]))
-                for name, entry in alternatives["alternatives"].items()
+                for name, entry in documents["alternatives"]["alternatives"].items()
             }
         ),
         profiles=MappingProxyType({entry["name"]: _profile(entry, rows) for entry in profiles}),
@@ -242,10 +238,5 @@ def load_tables() -> Tables:
     profiles = sorted(
         entry.name for entry in (root / "profiles").iterdir() if entry.name.endswith(".json")
     )
-    return build_tables(
-        read("policy.json"),
-        read("errors.json"),
-        read("protocol.json"),
-        read("alternatives.json"),
-        [read(f"profiles/{name}") for name in profiles],
-    )
+    documents = {name: read(f"{name}.json") for name in TABLES}
+    return build_tables(documents, [read(f"profiles/{name}") for name in profiles])

@@ -80,9 +80,9 @@ def resolve(value: Any, names: Mapping[str, Any]) -> Any:
         if whole := _WHOLE.fullmatch(value):
             return _evaluate(_parse(whole[1]), names, whole[1])
         return _TEMPLATE.sub(
-            lambda match: "@{"
-            if match[1] is None
-            else str(_evaluate(_parse(match[1]), names, match[1])),
+            lambda match: (
+                "@{" if match[1] is None else str(_evaluate(_parse(match[1]), names, match[1]))
+            ),
             value,
         )
     if isinstance(value, list):

@@ -1,0 +1,67 @@
+"""`cmconf`: the one command of the suite."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING, Final
+
+from codemode_spec import SpecificationError
+
+from codemode_conformance.commands import installing, listing, run, selftest, smoke, spec
+from codemode_conformance.failures import ConformanceError
+from codemode_conformance.summary import INTERRUPTED, SUITE_FAULT, suite_version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TRACEBACK_VARIABLE: Final = "CMCONF_TRACEBACK"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(
+        prog="cmconf", description="Test Code Mode sandboxes against the specification."
+    )
+    top.add_argument("--version", action="version", version=f"cmconf {suite_version()}")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    for command in (run, listing, smoke, installing, selftest, spec):
+        command.add(commands)
+    return top
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run `cmconf`; the exit code is that of the command. No traceback reaches a user."""
+    arguments = parser().parse_args(words)
+    try:
+        code: int = arguments.execute(arguments)
+    except ConformanceError as error:
+        print(f"cmconf: {error}", file=sys.stderr)
+        return error.exit_code
+    except SpecificationError as error:
+        for problem in error.problems:
+            print(f"cmconf: specification: {problem}", file=sys.stderr)
+        return SUITE_FAULT
+    except KeyboardInterrupt:
+        print("cmconf: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output left; nothing can be told to anybody any more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SUITE_FAULT
+    except Exception as error:  # noqa: BLE001  the last resort: a fault of the suite, in one line
+        if os.environ.get(TRACEBACK_VARIABLE):
+            traceback.print_exc()
+        print(
+            f"cmconf: a fault of the suite itself: {type(error).__name__}: {error}; "
+            f"set {TRACEBACK_VARIABLE}=1 to see where, and please report it",
+            file=sys.stderr,
+        )
+        return SUITE_FAULT
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

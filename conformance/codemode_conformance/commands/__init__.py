@@ -1,0 +1,1 @@
+"""The commands of `cmconf`: one module each, with `add` for its arguments and `execute`."""

@@ -1,0 +1,118 @@
+"""`cmconf run`: put the cases to a target, print what holds, and write reports."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import codemode_spec
+
+from codemode_conformance.commands.selection import add_selection, select
+from codemode_conformance.engine import Engine
+from codemode_conformance.failures import UsageError
+from codemode_conformance.install import install
+from codemode_conformance.report import json_report
+from codemode_conformance.report.terminal import Terminal
+from codemode_conformance.running import run_cases
+from codemode_conformance.summary import Summary
+from codemode_conformance.target import find_target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPORTS: Final[dict[str, Callable[[Summary], str]]] = {"json": json_report.text}
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The arguments of `cmconf run`."""
+    parser = commands.add_parser(
+        "run",
+        help="test a target",
+        description="Put the cases to a target and say what holds. Exit: 0 conforming, 1 failures, "
+        "2 usage, 3 the target could not start, 5 nothing was tested or the suite failed.",
+    )
+    parser.add_argument(
+        "--target",
+        default="reference",
+        metavar="NAME|FILE",
+        help="a shipped target, or a target file (default: reference)",
+    )
+    add_selection(parser)
+    parser.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        type=_report,
+        metavar="KIND=PATH",
+        help=f"write a report (kinds: {', '.join(REPORTS)}); may be given more than once",
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show every case with its program and evidence"
+    )
+    parser.set_defaults(execute=execute)
+
+
+def _report(text: str) -> tuple[str, Path]:
+    kind, _, path = text.partition("=")
+    if kind not in REPORTS or not path:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not KIND=PATH with one of: {', '.join(REPORTS)}"
+        )
+    return kind, Path(path)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Run, print, write; the exit code says what came of it."""
+    specification = codemode_spec.load()
+    cases = select(specification, arguments)
+    for _, path in arguments.report:
+        if not path.parent.is_dir():
+            raise UsageError(f"--report {path}: there is no folder {path.parent}; make it first")
+    target = find_target(arguments.target)
+    installed = install(target, _say)
+    with Engine(installed) as engine:
+        identity = engine.start()
+        summary = Summary(
+            specification,
+            target,
+            identity,
+            engine.effective,
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            of=len(specification.cases),
+        )
+        terminal = Terminal(summary)
+        terminal.begin()
+        started = time.monotonic()
+        try:
+            for verdict in run_cases(engine, identity, specification, cases):
+                summary.verdicts.append(verdict)
+                terminal.case(verdict)
+        except KeyboardInterrupt:
+            summary.interrupted = True
+        summary.seconds = time.monotonic() - started
+    single = len(cases) == 1
+    terminal.end(details=arguments.verbose or single)
+    for kind, path in arguments.report:
+        _write(path, REPORTS[kind](summary))
+    return summary.exit_code
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: a reader never sees half a report."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise UsageError(f"--report {path}: {error.strerror}; choose another place") from None

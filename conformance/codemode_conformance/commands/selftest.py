@@ -1,0 +1,81 @@
+"""`cmconf selftest`: show that every case can pass, and that every layer of it can fail."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import codemode_spec
+
+from codemode_conformance import recordings
+from codemode_conformance.commands.selection import add_selection, select
+from codemode_conformance.engine import Engine
+from codemode_conformance.failures import UsageError
+from codemode_conformance.install import install
+from codemode_conformance.running import run_cases
+from codemode_conformance.selftest import prove
+from codemode_conformance.target import find_target
+from codemode_conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    import argparse
+
+    from codemode_spec import Specification
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The arguments of `cmconf selftest`."""
+    parser = commands.add_parser(
+        "selftest",
+        help="show that every case can fail",
+        description="Judge each case on recorded and made-up outcomes, right and doctored, without "
+        "any target. Exit: 0 when every layer of every case was shown to pass and to fail.",
+    )
+    add_selection(parser)
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="first run the reference and write its observations to FILE",
+    )
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prove each case and count."""
+    specification = codemode_spec.load()
+    if arguments.record is not None:
+        _record(specification, arguments.record)
+        recording = recordings.read(arguments.record.read_text(encoding="utf-8"))
+    else:
+        recording = recordings.read(recordings.shipped().read_text(encoding="utf-8"))
+    proofs = [prove(case, specification, recording) for case in select(specification, arguments)]
+    for proof in proofs:
+        for gap in proof.gaps:
+            print(f"GAP {proof.case}: {gap}")
+    gaps = sum(len(proof.gaps) for proof in proofs)
+    recorded = sum(proof.recorded for proof in proofs)
+    layers = sum(len(specification.cases[proof.case].requirements) for proof in proofs)
+    print(
+        f"{len(proofs)} cases, {recorded} of them recorded, {layers} layers: "
+        f"{sum(proof.passed for proof in proofs)} right outcomes passed, "
+        f"{sum(proof.failed for proof in proofs)} doctored ones failed in their layer, {gaps} gaps"
+    )
+    return 1 if gaps else 0
+
+
+def _record(specification: Specification, path: Path) -> None:
+    installed = install(find_target("reference"), lambda line: print(line, file=sys.stderr))
+    with Engine(installed) as engine:
+        identity = engine.start()
+        verdicts = list(run_cases(engine, identity, specification, specification.cases.values()))
+    bad = [entry.case.id for entry in verdicts if entry.verdict in (Verdict.FAIL, Verdict.ERROR)]
+    if bad:
+        raise UsageError(f"the reference does not pass {', '.join(bad)}; record when it does")
+    entries = [
+        (specification.digests[entry.case.id], entry.observation)
+        for entry in verdicts
+        if entry.verdict is Verdict.PASS
+    ]
+    path.write_text(recordings.dump(entries), encoding="utf-8")

@@ -1,0 +1,208 @@
+"""Outcomes made by hand: a correct one for each expectation, and wrong ones for each layer.
+
+Nothing here runs a target. A layer whose doctored outcomes are all judged PASS proves nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from codemode_spec.expectations import UNSET
+
+from codemode_conformance.layers import SIDE_CHANNELS
+from codemode_conformance.observation import (
+    Call,
+    CanaryHit,
+    End,
+    Health,
+    Observation,
+    Run,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from codemode_spec import ReadyCase
+    from codemode_spec.expectations import Expectation, ExpectedCalls, Outcome
+
+_DOCTORED = "doctored"
+
+
+def correct(ready: ReadyCase, choice: int, effective: Mapping[str, Any]) -> Observation:
+    """An observation that the case must pass: the legal outcome of number `choice` in each run."""
+
+    def one(expected: Expectation | None) -> Run:
+        if expected is None:
+            return Run("", End.VALUE, 1.0, Value(present=True, value=1))
+        return _run(expected.any_of[choice % len(expected.any_of)])
+
+    return Observation(
+        case=ready.case.id,
+        runs=tuple(map(one, ready.expected)),
+        then=tuple(map(one, ready.then_expected)),
+        after=Health.HEALTHY if ready.case.after == "healthy" else Health.NOT_ASKED,
+        effective=effective,
+    )
+
+
+def choices(ready: ReadyCase) -> int:
+    """How many legal outcomes the run with the most of them has."""
+    return max(
+        (len(e.any_of) for e in (*ready.expected, *ready.then_expected) if e is not None), default=1
+    )
+
+
+def _run(legal: Outcome) -> Run:
+    made = _calls(legal.calls)
+    if legal.outcome == "failure":
+        category = legal.want[0] if legal.want else "script"
+        return Run("", End.FAILURE, 1.0, category=category, error=legal.error or {}, calls=made)
+    value = Value(
+        present=not legal.value_absent,
+        value=None if legal.value is UNSET else legal.value,
+        odd=legal.odd,
+    )
+    return Run("", End.VALUE, 1.0, value, calls=made)
+
+
+def _calls(expected: ExpectedCalls | None) -> tuple[Call, ...]:
+    if expected is None:
+        return ()
+    if expected.listed is None:
+        some = Value(present=True)
+        return tuple(Call(n + 1, expected.op, some, 0.5) for n in range(expected.count))
+    return tuple(
+        Call(
+            number,
+            call.op,
+            Value(present=True, value=None if call.args is UNSET else call.args, odd=call.odd),
+            0.5,
+        )
+        for number, call in enumerate(expected.listed, start=1)
+    )
+
+
+def doctored(ready: ReadyCase, observation: Observation) -> Iterator[tuple[str, str, Observation]]:
+    """Wrong versions of a correct observation: the layer that must fail, what was done, and it.
+
+    Only changes that no legal outcome of the case allows are made.
+    """
+    yield from _outcomes(ready, observation)
+    for index, (run, expected) in enumerate(zip(observation.runs, ready.expected, strict=True)):
+        if expected is not None:
+            for layer, what, wrong in _parts(run, expected):
+                yield layer, what, _with_run(observation, index, wrong)
+    for index, (run, expected) in enumerate(
+        zip(observation.then, ready.then_expected, strict=True)
+    ):
+        for layer, what, wrong in _parts(run, expected):
+            then = (*observation.then[:index], wrong, *observation.then[index + 1 :])
+            yield layer, f"{what}, in the follow-up", replace(observation, then=then)
+    for name in sorted(
+        {name for e in ready.expected if e is not None for o in e.any_of for name in o.canaries}
+    ):
+        hit = CanaryHit(name, "base64", "outcome")
+        assert hit.where not in SIDE_CHANNELS
+        yield "evidence", f"the {name} secret emitted", replace(observation, canaries=(hit,))
+
+
+def _with_run(observation: Observation, index: int, run: Run) -> Observation:
+    runs = observation.runs
+    return replace(observation, runs=(*runs[:index], run, *runs[index + 1 :]))
+
+
+def _outcomes(ready: ReadyCase, observation: Observation) -> Iterator[tuple[str, str, Observation]]:
+    for index, run in enumerate(observation.runs):
+        for end in (End.NO_OUTCOME, End.HOST_DIED, End.MEMORY, End.TWO_OUTCOMES):
+            bare = Run(run.program, end, run.elapsed_ms, calls=run.calls)
+            yield "outcome", end.value, _with_run(observation, index, bare)
+    yield "outcome", "no run", replace(observation, runs=())
+    if ready.case.after == "healthy":
+        for health in (Health.DEAD, Health.UNHEALTHY):
+            what = f"{health.value} follow-up"
+            yield "outcome", what, replace(observation, after=health, after_detail=_DOCTORED)
+
+
+def _parts(run: Run, expected: Expectation) -> Iterator[tuple[str, str, Run]]:
+    legal = expected.any_of
+    kinds = {one.outcome for one in legal}
+    if kinds == {"value"}:
+        wrong = replace(
+            run, end=End.FAILURE, category="script", error={}, value=Value(present=False)
+        )
+        yield "outcome", "failure instead of a value", wrong
+    if kinds == {"failure"}:
+        wrong = replace(run, end=End.VALUE, value=Value(present=True, value=_DOCTORED))
+        yield "outcome", "value instead of a failure", wrong
+    limits = [one.within_ms for one in legal if one.within_ms is not None]
+    if limits:
+        yield "outcome", "late", replace(run, elapsed_ms=max(limits) + 1.0)
+    if run.end is End.FAILURE:
+        yield from _failures(run, legal)
+    if run.end is End.VALUE:
+        yield from _values(run, legal)
+    yield from _ledgers(run, legal)
+
+
+def _failures(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    failures = [one for one in legal if one.outcome in ("failure", "any")]
+    if all(one.want for one in failures):
+        allowed = {name for one in failures for name in (*one.want, *one.allow)}
+        for name in ("host", "other", "script", "time"):
+            if name not in allowed:
+                yield "category", f"category {name}", replace(run, category=name)
+    if all(one.error for one in failures):
+        yield "code", "no structured failure", replace(run, error=None)
+        for field in sorted({name for one in failures for name in one.error or {}}):
+            wrong = {**(run.error or {}), field: _DOCTORED}
+            if all(field in (one.error or {}) for one in failures):
+                yield "code", f"another {field}", replace(run, error=wrong)
+
+
+def _values(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    values = [one for one in legal if one.outcome in ("value", "any")]
+    if not all(one.value is not UNSET or one.value_absent or one.odd for one in values):
+        return
+    wrong: dict[str, Value] = {
+        "another value": Value(present=True, value=[_DOCTORED]),
+        "a value with a loss": replace(run.value, present=True, odd=((("lost",), "undefined"),)),
+    }
+    if not any(one.value_absent for one in values):
+        wrong["no value"] = Value(present=False)
+    if isinstance(run.value.value, str) and len(run.value.value) > 1 and not run.value.odd:
+        wrong["a cut value"] = Value(present=True, value=run.value.value[:-1])
+    for what, value in wrong.items():
+        yield "value", what, replace(run, value=value)
+
+
+def _ledgers(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    if all(one.calls is not None for one in legal):
+        extra = Call(len(run.calls) + 1, "doctored", Value(present=True), 0.9)
+        yield "calls", "one call more", replace(run, calls=(*run.calls, extra))
+        if run.calls:
+            again = dataclasses.replace(run.calls[-1], number=len(run.calls) + 1)
+            yield "calls", "a call made twice", replace(run, calls=(*run.calls, again))
+            yield "calls", "one call fewer", replace(run, calls=run.calls[:-1])
+    listed = [one.calls.listed for one in legal if one.calls is not None]
+    judged = [
+        call for calls in listed for call in calls or () if call.args is not UNSET or call.odd
+    ]
+    if run.calls and judged and len(judged) == sum(len(calls or ()) for calls in listed):
+        args = Value(present=True, value=[_DOCTORED])
+        changed = (*run.calls[:-1], dataclasses.replace(run.calls[-1], args=args))
+        yield "calls", "other arguments", replace(run, calls=changed)
+    overlaps = [one.overlap for one in legal if one.overlap is not None]
+    if overlaps:
+        call = Call(1, "doctored", Value(present=True), 0.5, overlap=max(overlaps) + 1)
+        crowded = (
+            (*run.calls, call)
+            if not run.calls
+            else (
+                dataclasses.replace(run.calls[0], overlap=max(overlaps) + 1),
+                *run.calls[1:],
+            )
+        )
+        yield "calls", "more calls open at once", replace(run, calls=crowded)

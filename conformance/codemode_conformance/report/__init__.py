@@ -1,0 +1,1 @@
+"""Reports: one module for each kind, all made from a `Summary`."""
