@@ -13,7 +13,7 @@ from codemode_spec.digests import digest_of_all
 from codemode_spec.documents import read_document
 from codemode_spec.failures import Problem, SpecificationError
 from codemode_spec.requirements import Requirement, requirement
-from codemode_spec.tables import DEFAULT_PROFILE, Tables, build_tables
+from codemode_spec.tables import DEFAULT_PROFILE, TABLES, Tables, build_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
