@@ -46,7 +46,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One dispatched host call; `overlap` counts the calls open when it arrived, itself included."""
+    """One dispatched host call; `overlap` counts the calls open as it arrived, with itself.
+
+    `late` says that the run had its outcome already.
+    """
 
     number: int
     op: str
@@ -55,6 +58,7 @@ class Call:
     answered_ms: float | None = None
     cancelled_ms: float | None = None
     overlap: int = 1
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class Run:
     @property
     def late_calls(self) -> tuple[Call, ...]:
         """The calls that came after the outcome."""
-        return tuple(call for call in self.calls if call.at_ms > self.elapsed_ms)
+        return tuple(call for call in self.calls if call.late)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,7 @@ class Observation:
 
     `unsupported` is set when the target could not be asked (with the reason); `runs` are the runs
     of the case in order of their start, `then` the follow-ups, `after` the health afterwards.
+    `effective` is what the target says of each row: a number, "none" or "unknown".
     """
 
     case: str

@@ -215,7 +215,6 @@ def build_tables(documents: Mapping[str, Any], profiles: list[Any]) -> Tables:
         detail_characters=errors["detail_characters"],
         protocol_version=protocol["version"],
         execute_parts=ExecuteParts(**protocol["execute_parts"]),
-        execute_parts=ExecuteParts(**protocol["execute_parts"]),
         endpoints=MappingProxyType(
             {name: _endpoint(name, entry) for name, entry in protocol["endpoints"].items()}
         ),

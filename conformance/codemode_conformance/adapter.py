@@ -1,0 +1,275 @@
+"""One adapter process: started, asked who it is, talked to, and ended with its folder."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from codemode_conformance import environment, messages
+from codemode_conformance.canary import Search, plant
+from codemode_conformance.escape import quoted
+from codemode_conformance.failures import StartError
+from codemode_conformance.identity import Identity, identity_of
+from codemode_conformance.lines import Line
+from codemode_conformance.listener import Listener
+from codemode_conformance.observation import CanaryHit
+from codemode_conformance.process import Caps, Errors, Exited, Flooded, Process, Swollen
+from codemode_conformance.target import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from codemode_conformance.processtable import Entry
+    from codemode_conformance.target import Command
+
+STOP_SECONDS: Final = 1.0
+NOISE_LINES: Final = 20
+MEBIBYTE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A message of the adapter, with the time of its arrival (monotonic seconds)."""
+
+    message: dict[str, Any]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A line with the key that is no message."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The process has exited, or must be ended. `why` is exit, memory or flood."""
+
+    why: str
+    text: str
+    at: float
+
+
+Report = Heard | Broken | Gone
+
+
+class Adapter:
+    """A running adapter; use as a context manager, or call `stop`.
+
+    `values` fill the placeholders of the command, without `tmp`. StartError when it does not
+    start or does not introduce itself.
+    """
+
+    def __init__(
+        self, command: Command, values: Mapping[str, str], caps: Caps | None = None
+    ) -> None:
+        self.gone: Gone | None = None
+        self.noise: list[str] = []
+        self._hits: list[CanaryHit] = []
+        self._unsearched: list[bytes] = []
+        self._key = messages.new_key()
+        self._errors_tail = b""
+        self._command = command
+        self._caps = caps
+        self.listener = Listener()
+        self._folder = Path(tempfile.mkdtemp(prefix="cmconf-")).resolve()
+        self.process: Process | None = None
+        try:
+            self._start(values)
+            self.identity = self._introduce()
+        except BaseException:
+            self.end()
+            raise
+
+    def __enter__(self) -> Self:
+        """The adapter itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stops it."""
+        self.stop()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Queue a message; HarnessError when it breaks the schema."""
+        self._running.send(messages.encode(message))
+
+    def receive(self, seconds: float) -> list[Report]:
+        """What the adapter said, at the latest after `seconds`; noise is kept apart."""
+        if self.gone is not None:
+            return []
+        reports: list[Report] = []
+        events = self._running.pump(seconds)
+        now = time.monotonic()
+        for event in events:
+            match event:
+                case Line():
+                    reports += self._line(event, now)
+                case Errors(data):
+                    self._search_errors(data)
+                case Exited(status):
+                    reports.append(Gone("exit", self._death(status), now))
+                case Swollen(measured, limit):
+                    text = (
+                        f"it holds {measured // MEBIBYTE} MiB of memory, "
+                        f"the watchdog's limit is {limit // MEBIBYTE} MiB"
+                    )
+                    reports.append(Gone("memory", text, now))
+                case Flooded(total):
+                    text = f"it printed more than {total // MEBIBYTE} MiB in one case"
+                    reports.append(Gone("flood", text, now))
+        self.gone = next((report for report in reports if isinstance(report, Gone)), None)
+        if self._unsearched:
+            # One search for many lines: a program may print them by the million.
+            self._note("stdout", b"\n".join(self._unsearched))
+            self._unsearched.clear()
+        return reports
+
+    def watch(self, memory_bytes: int | None) -> None:
+        """Set the watchdog by the declared limit of memory in bytes, None: the target file's.
+
+        Starts counting output anew: call it once for each case.
+        """
+        if memory_bytes is None:
+            self._running.memory_bytes = self._command.memory_mib * MEBIBYTE
+        else:
+            self._running.memory_bytes = memory_bytes * 2 + 512 * MEBIBYTE
+        self._running.forgive()
+
+    def find(self, text: str) -> list[tuple[str, str]]:
+        """The secrets of this process and paths of the host in some text, as (name, form)."""
+        return self._search.find(text) + self._search.find_places(text)
+
+    def take_hits(self) -> list[CanaryHit]:
+        """Secrets that came outside of messages since the last call."""
+        hits, self._hits = self._hits, []
+        connections, requests = self.listener.take()
+        if requests:
+            hits.append(CanaryHit("url", "request", "listener"))
+        elif connections:
+            hits.append(CanaryHit("url", "connection", "listener"))
+        return list(dict.fromkeys(hits))
+
+    def take_noise(self) -> list[str]:
+        """The first lines of noise since the last call, escaped and cut."""
+        noise, self.noise = self.noise, []
+        return noise
+
+    def stop(self) -> None:
+        """Ask it to exit, wait a second, then end it; never a fault of the target."""
+        try:
+            if self.process is not None:
+                self.send({"m": "stop"})
+                until = time.monotonic() + STOP_SECONDS
+                while self.gone is None and time.monotonic() < until:
+                    self.receive(until - time.monotonic())
+        finally:
+            self.end()
+
+    def end(self) -> tuple[Entry, ...]:
+        """Kill it and all that came from it, and delete its folder. May be called again.
+
+        Returns the processes that had outlived it.
+        """
+        try:
+            return () if self.process is None else self.process.end()
+        finally:
+            self.listener.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def _running(self) -> Process:
+        assert self.process is not None
+        return self.process
+
+    def _start(self, values: Mapping[str, str]) -> None:
+        secret_folder = self._folder / secrets.token_hex(4)
+        temporary = self._folder / "tmp"
+        for folder in (secret_folder, temporary):
+            folder.mkdir()
+        self.canaries = plant(secret_folder, self.listener.url)
+        self.listener.body = self.canaries.value("url")
+        self._search = Search(
+            self.canaries, [values[name] for name in ("here", "cache") if values.get(name)]
+        )
+        values = {**values, "tmp": str(temporary)}
+        extra = {
+            name: expand(text, values, f"env.{name}") for name, text in self._command.env.items()
+        }
+        env = environment.for_run(temporary, extra)
+        env[self.canaries.variable] = self.canaries.value("env")
+        self.process = Process(
+            [expand(word, values, "command") for word in self._command.words],
+            env=env,
+            folder=temporary,
+            key=self._key,
+            memory_bytes=self._command.memory_mib * MEBIBYTE,
+            marker=self.canaries.variable,
+            caps=self._caps,
+            scan=lambda data: self._note("stdout", data),
+            overlap=self._search.overlap,
+        )
+
+    def _introduce(self) -> Identity:
+        self.send({"m": "hello", "v": messages.VERSION, "key": self._key})
+        seconds = self._command.start_timeout_ms / 1_000
+        until = time.monotonic() + seconds
+        while (now := time.monotonic()) < until:
+            for report in self.receive(until - now):
+                match report:
+                    case Heard({"m": "identity"} as message):
+                        return identity_of(message)
+                    case Heard({"m": "note"}):
+                        continue
+                    case Heard(message):
+                        raise StartError(f"it answers hello with {quoted(str(message))}")
+                    case Broken(reason):
+                        raise StartError(f"it answers hello with a broken line: {quoted(reason)}")
+                    case Gone(_, text):
+                        raise StartError(f"before it said who it is, {text}{self._first_noise()}")
+        raise StartError(
+            f"it did not answer hello within {seconds:g} s (start_timeout_ms of the target file)"
+            f"{self._first_noise()}{self._last_error()}"
+        )
+
+    def _line(self, line: Line, now: float) -> list[Report]:
+        if line.cut and line.marked:
+            return [Broken(f"a line of more than {self._running.caps.line_bytes} bytes")]
+        try:
+            message = None if line.cut else messages.decode(line.data, self._key)
+        except messages.BrokenLineError as error:
+            return [Broken(str(error))]
+        if message is not None:
+            return [Heard(message, now)]
+        self._unsearched.append(line.data)
+        room = NOISE_LINES - len(self.noise)
+        if room > 0:
+            parts = line.data.split(b"\n", room)[:room]
+            self.noise += [quoted(part) for part in parts if part.strip()]
+        return []
+
+    def _search_errors(self, data: bytes) -> None:
+        self._note("stderr", self._errors_tail + data)
+        self._errors_tail = (self._errors_tail + data)[-self._search.overlap :]
+
+    def _note(self, where: str, data: bytes) -> None:
+        for name, form in self._search.find(data):
+            hit = CanaryHit(name, form, where)
+            if hit not in self._hits:
+                self._hits.append(hit)
+
+    def _death(self, status: int) -> str:
+        how = f"with status {status}" if status >= 0 else f"by signal {-status}"
+        return f"it exited {how}{self._last_error()}"
+
+    def _first_noise(self) -> str:
+        return f"; the first line it printed: {self.noise[0]}" if self.noise else ""
+
+    def _last_error(self) -> str:
+        lines = [line for line in self._running.errors.splitlines() if line.strip()]
+        return f"; its last line on stderr: {quoted(lines[-1].strip())}" if lines else ""

@@ -1,0 +1,107 @@
+"""The engine role: cases put to a target through its adapter, one process for many cases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from codemode_conformance.adapter import Adapter
+from codemode_conformance.channel import Channel, FaultError, UnsupportedError
+from codemode_conformance.failures import ConformanceError, StartError
+from codemode_conformance.identity import Identity, reconcile
+from codemode_conformance.observation import Fault, Observation
+from codemode_conformance.trial import Attempt, Trial, numbers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from codemode_spec.cases import Case
+
+    from codemode_conformance.install import Installed
+
+
+class Engine:
+    """A target's engine, started when needed; use as a context manager, or call `close`.
+
+    `starts` counts the adapter processes so far. Not to be shared between threads: parallel jobs
+    use an engine each.
+    """
+
+    def __init__(self, installed: Installed) -> None:
+        if installed.target.engine is None:
+            raise StartError(f"{installed.target.file}: the target has no [engine]")
+        self.starts = 0
+        self.effective: Mapping[str, Any] = {}
+        self._installed = installed
+        self._command = installed.target.engine
+        self._adapter: Adapter | None = None
+        self._identity: Identity | None = None
+
+    def __enter__(self) -> Self:
+        """The engine itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes it."""
+        self.close()
+
+    def start(self) -> Identity:
+        """Start the adapter unless it runs, and return who it is.
+
+        The first time, the default policy is opened (see `effective`) and the claims are compared.
+        StartError, ClaimError.
+        """
+        if self._adapter is None:
+            adapter = Adapter(self._command, self._installed.values)
+            self._adapter = adapter
+            self.starts += 1
+            if self._identity is None:
+                self.effective = self._defaults(adapter)
+                reconcile(self._installed.target, adapter.identity, self.effective)
+                self._identity = adapter.identity
+            elif adapter.identity != self._identity:
+                self.close()
+                raise StartError("started again, the adapter says something else of itself")
+        assert self._identity is not None
+        return self._identity
+
+    def run(self, case: Case) -> Attempt:
+        """Put one case to the target. Whatever goes wrong is part of the observation.
+
+        Only the very first start raises, StartError or ClaimError.
+        """
+        try:
+            self.start()
+        except ConformanceError as error:
+            if self._identity is None:
+                raise
+            fault = Fault("adapter", f"it could not be started again: {error}")
+            return Attempt(Observation(case.id, fault=fault), None, spoiled=True)
+        assert self._adapter is not None
+        rows = numbers_of(self.effective)
+        attempt = Trial(self._adapter, case, self._command.grace_ms, rows).perform()
+        if attempt.spoiled or self._adapter.gone is not None:
+            self.restart()
+        return attempt
+
+    def restart(self) -> None:
+        """Take a fresh process for the next case."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop the adapter and all that came from it."""
+        adapter, self._adapter = self._adapter, None
+        if adapter is not None:
+            adapter.stop()
+
+    def _defaults(self, adapter: Adapter) -> Mapping[str, Any]:
+        channel = Channel(adapter, self._command.grace_ms, host_wait_excluded=False)
+        try:
+            answer = channel.open({}, [])
+            if answer["m"] == "refused":
+                raise StartError(f"it refuses its own default policy: {answer['category']}")
+            channel.close(answer["s"])
+        except (FaultError, UnsupportedError) as error:
+            raise StartError(f"its default policy cannot be opened: {error}") from None
+        effective: Mapping[str, Any] = answer["effective"]
+        return effective

@@ -1,0 +1,66 @@
+"""Text of a target made safe to print: one function for each sink."""
+
+from __future__ import annotations
+
+import shlex
+import unicodedata
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+QUOTE_CHARACTERS: Final = 200
+
+# Format (bidi controls, zero-width, tags), control, surrogate, private, unassigned, and the two
+# separators that some terminals take for a line end.
+_UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Letters and marks that draw nothing: joiner, fillers, variation selectors.
+_INVISIBLE: Final = frozenset(
+    map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0))
+) | frozenset(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+
+
+def for_terminal(text: str) -> str:
+    """The text on one line, with every invisible or steering character as a visible escape."""
+    return "".join(_visible(character) for character in text)
+
+
+def quoted(value: str | bytes, limit: int = QUOTE_CHARACTERS) -> str:
+    """At most `limit` characters of a target's text, escaped and in quotation marks."""
+    start = value[: limit * 4]
+    text = start.decode(errors="replace") if isinstance(start, bytes) else start
+    cut = for_terminal(text[:limit])
+    rest = len(value) - limit
+    return f'"{cut}"' if rest <= 0 else f'"{cut}" ... ({len(value)} in all)'
+
+
+def for_shell(words: Iterable[str]) -> str:
+    """Words as one line that a POSIX shell splits into the same words, safe to print.
+
+    A word with a character that a terminal would obey is written with `$'...'` escapes.
+    """
+    return " ".join(_shell_word(word) for word in words)
+
+
+def _shell_word(word: str) -> str:
+    if for_terminal(word) == word.replace("\\", "\\\\"):
+        return shlex.quote(word)
+    # Octal bytes: the one escape that every shell with $'...' reads alike.
+    data = word.encode(errors="surrogatepass")
+    return "$'" + "".join(_octal(byte) for byte in data) + "'"
+
+
+def _octal(byte: int) -> str:
+    plain = 0x20 <= byte < 0x7F and byte not in b"'\\"
+    return chr(byte) if plain else f"\\{byte:03o}"
+
+
+def _visible(character: str) -> str:
+    if character == "\\":
+        return "\\\\"
+    if unicodedata.category(character) not in _UNSAFE and character not in _INVISIBLE:
+        return character
+    number = ord(character)
+    if number <= 0xFF:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"

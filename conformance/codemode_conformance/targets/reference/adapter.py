@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives the reference: one `Parent` for each session, one `invoke` for each run."""
+
+import asyncio
+import sys
+from contextvars import ContextVar
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kits"))
+
+from cmconf_kit import HOST_VALUES, failed, ok, serve
+
+from codemode_reference import Failure, Operation, Parent, PolicyError, default_policy
+from codemode_reference.cli import version
+from codemode_spec.tables import DEFAULT_PROFILE, load_tables
+
+TABLES = load_tables()
+PROFILE = TABLES.profiles[DEFAULT_PROFILE]
+# Rows that are validated but charged to nothing yet: a case that needs one of them cannot run.
+NOT_ENFORCED = {"pages", "snapshots"} | {
+    row.name for row in PROFILE.rows.values() if row.scope == "server"
+}
+SETTABLE = [name for name in PROFILE.rows if name not in NOT_ENFORCED]
+PRELUDE = (
+    "const host = {call: (name, args) => codemode.call(name, args), "
+    "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};"
+)
+AT_ONCE = 4
+IDENTITY = {
+    "target": "reference",
+    "version": version(),
+    "language": ["javascript"],
+    "settable": SETTABLE,
+    "alternatives": {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in PROFILE.alternatives.items()
+    },
+    "capabilities": [
+        *("contract", "op.value", "op.fail", "op.delay", "op.never", "op.native", "op.ledger"),
+        *("op.many", "policy.raw", "cancel.native", "call_cancelled", f"parallel.{AT_ONCE}"),
+        *("odd", "raw", *(f"policy.{row}" for row in SETTABLE)),
+    ],
+    "mapping": "typed",
+    "sessions": AT_ONCE,
+    "runs_per_session": AT_ONCE,
+    "host_values": HOST_VALUES,
+}
+# Operations belong to a session, calls to a run: a task knows the run that it works for.
+forward = ContextVar("forward")
+
+
+def refusal(code, message, **fields):
+    entry = TABLES.errors[code]
+    error = {"code": code, **fields}
+    return failed(entry.category_of(fields.get("reason")), Exception(message), error=error)
+
+
+class Session:
+    prelude = PRELUDE
+
+    def __init__(self, policy, given, ops):
+        operations = [
+            Operation(op["name"], self.handler(op["name"]), op["effect"], op["arguments"])
+            for op in ops
+        ]
+        self.parent = Parent(policy, operations)
+        self.effective = {
+            name: {"value": "unknown", "from": "documented"}
+            if name in NOT_ENFORCED
+            else {"value": value, "from": "set" if name in given else "documented"}
+            for name, value in policy.items()
+        }
+
+    @staticmethod
+    def handler(name):
+        async def handle(arguments):
+            return await forward.get()(name, arguments)
+
+        return handle
+
+    async def run(self, source, _options, call, state):
+        forward.set(call)
+        state.cancelled = asyncio.Event()
+        outcome = await self.parent.invoke(source, cancel=state.cancelled)
+        if isinstance(outcome, Failure):
+            return refusal(outcome.code, outcome.message, **outcome.fields)
+        return ok(outcome.value) if outcome.value_present else ok()
+
+    async def cancel(self, state):
+        state.cancelled.set()
+
+    async def close(self):
+        await self.parent.close()
+
+
+async def opener(policy, ops, _session):
+    rows = {**default_policy(), **policy}
+    try:
+        session = Session({row: n for row, n in rows.items() if n is not None}, policy, ops)
+    except PolicyError as error:
+        return refusal(error.code, str(error), field=error.field)
+    unsupported = sorted(NOT_ENFORCED & policy.keys())
+    if unsupported:
+        await session.close()
+        return {"unsupported": unsupported}
+    return session
+
+
+serve(IDENTITY, opener)

@@ -1,0 +1,302 @@
+"""One case on one running adapter: from `open` to what was observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from codemode_spec.cases import OPTION_OF_ROW
+from codemode_spec.failures import NotApplicable
+from codemode_spec.programs import RunSpec
+from codemode_spec.tables import load_tables
+
+from codemode_conformance.channel import Channel, FaultError, UnsupportedError
+from codemode_conformance.escape import quoted
+from codemode_conformance.failures import HarnessError
+from codemode_conformance.leaks import leaks_of
+from codemode_conformance.observation import End, Fault, Health, Observation, Run, Value
+from codemode_conformance.replies import Replies
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from codemode_spec.cases import Case, ReadyCase
+    from codemode_spec.expectations import Expectation
+
+    from codemode_conformance.adapter import Adapter
+    from codemode_conformance.liverun import LiveRun
+
+DEADLINE_MS: Final = 10_000
+"""The deadline of a run where the target names none."""
+
+HEALTHY: Final = RunSpec(program="return 1", uses_host=False, raw=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of a case: the observation, and the case as it was put to the target.
+
+    `ready` is None when the case could not be put at all; `spoiled` asks for a fresh adapter.
+    """
+
+    observation: Observation
+    ready: ReadyCase | None
+    spoiled: bool
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What has been observed so far."""
+
+    runs: list[LiveRun] = field(default_factory=list)
+    then: list[LiveRun] = field(default_factory=list)
+    refused: Run | None = None
+    after: Health = Health.NOT_ASKED
+    after_detail: str = ""
+    effective: Mapping[str, Any] = field(default_factory=dict)
+    unsupported: str | None = None
+    fault: Fault | None = None
+
+
+class Trial:
+    """Puts one case to an adapter. `rows` are the numbers of the target's default policy."""
+
+    def __init__(
+        self, adapter: Adapter, case: Case, grace_ms: int, rows: Mapping[str, int]
+    ) -> None:
+        self._adapter = adapter
+        self._identity = adapter.identity
+        self._case = case
+        self._rows = rows
+        excluded = self._identity.alternatives.get("host_wait") == "excluded"
+        self._channel = Channel(adapter, grace_ms, host_wait_excluded=excluded)
+        self._opened: dict[str, Any] = {}
+        self._options: dict[str, Any] = {}
+        self._ready: ReadyCase | None = None
+        self._seen = _Seen()
+
+    def perform(self) -> Attempt:
+        """Do it all; faults are part of the observation."""
+        seen, channel = self._seen, self._channel
+        try:
+            self._perform()
+        except UnsupportedError as error:
+            seen.unsupported = str(error)
+        except NotApplicable as error:
+            seen.unsupported = str(error)
+        except FaultError as error:
+            seen.fault = error.fault
+            channel.spoiled = True
+        except HarnessError as error:
+            seen.fault = Fault("harness", quoted(str(error)))
+            channel.spoiled = True
+        return Attempt(self._observation(), self._ready, channel.spoiled)
+
+    def _perform(self) -> None:
+        policy = self._policy()
+        self._adapter.watch(self._rows.get("memory_bytes"))
+        answer = self._channel.open(policy, self._case.ops)
+        if answer["m"] == "refused":
+            self._refused(answer)
+            return
+        self._opened = answer
+        self._seen.effective = {row: entry["value"] for row, entry in answer["effective"].items()}
+        numbers = numbers_of(answer["effective"])
+        self._adapter.watch(numbers.get("memory_bytes"))
+        sessions = [int(answer["s"])]
+        try:
+            self._ready = ready = self._resolve(numbers)
+            self._channel.replies = Replies(ready.operations, self._adapter.canaries)
+            sessions += self._more_sessions(len(ready.runs), policy)
+            self._run(ready, sessions)
+        except (UnsupportedError, NotApplicable):
+            self._close(sessions)
+            raise
+        if self._case.after == "healthy":
+            self._check_health(sessions[0])
+        self._close(sessions)
+
+    def _resolve(self, numbers: Mapping[str, int]) -> ReadyCase:
+        identity = self._identity
+        language = next(
+            (
+                language
+                for language in identity.languages
+                if all(language in program for program in self._case.programs)
+            ),
+            identity.languages[0],
+        )
+        return self._case.resolve(numbers, dict(identity.alternatives), language)
+
+    def _policy(self) -> dict[str, Any]:
+        policy: dict[str, Any] = {}
+        capabilities = self._identity.capabilities
+        for row, value in self._case.set.items():
+            option = OPTION_OF_ROW.get(row, "")
+            if f"policy.{row}" in capabilities or "policy.raw" in capabilities:
+                policy[row] = value
+            elif option and f"options.{option.removesuffix('_ms')}" in capabilities:
+                self._options[option] = value
+            else:
+                raise UnsupportedError(f"the target cannot set {row}")
+        return policy
+
+    def _refused(self, answer: Mapping[str, Any]) -> None:
+        self._ready = ready = self._resolve(self._rows)
+        self._seen.refused = Run(
+            program=ready.runs[0].program,
+            end=End.FAILURE,
+            elapsed_ms=0.0,
+            category=answer["category"],
+            error=answer.get("error"),
+            native=answer["native"],
+            stage="open",
+        )
+        self._note_surroundings(answer, ready.expected[0])
+        if self._case.after != "healthy":
+            return
+        self._opened = self._channel.open({}, [])
+        if self._opened["m"] == "refused":
+            self._seen.after = Health.UNHEALTHY
+            self._seen.after_detail = "the default policy is refused afterwards"
+            return
+        self._check_health(self._opened["s"])
+        self._close([self._opened["s"]])
+
+    def _more_sessions(self, runs: int, policy: Mapping[str, Any]) -> list[int]:
+        identity = self._identity
+        needed = -(-runs // identity.runs_per_session)
+        if needed > identity.sessions:
+            raise UnsupportedError(
+                f"{runs} runs at once need {needed} sessions; the target has {identity.sessions}"
+            )
+        answers = [self._channel.open(policy, self._case.ops) for _ in range(needed - 1)]
+        if any(answer["m"] == "refused" for answer in answers):
+            raise FaultError("surroundings", "a further session with the same policy is refused")
+        return [answer["s"] for answer in answers]
+
+    def _run(self, ready: ReadyCase, sessions: list[int]) -> None:
+        channel, seen = self._channel, self._seen
+        per_session = self._identity.runs_per_session
+        for index, spec in enumerate(ready.runs):
+            self._check_values(ready)
+            seen.runs.append(self._add(spec, sessions[index // per_session], self._options))
+        channel.wait()
+        for run, expected in zip(seen.runs, ready.expected, strict=True):
+            self._note_surroundings(run.outcome or {}, expected)
+        for spec, expected in zip(ready.then, ready.then_expected, strict=True):
+            if self._adapter.gone is not None:
+                break
+            seen.then.append(self._add(spec, sessions[0], self._options))
+            channel.wait()
+            self._note_surroundings(seen.then[-1].outcome or {}, expected)
+        if "call_cancelled" in self._identity.capabilities:
+            channel.wait_for_cancel_news()
+
+    def _check_values(self, ready: ReadyCase) -> None:
+        odd = {
+            behaviour.value
+            for operation in ready.operations
+            for behaviour in operation.behaviour
+            if behaviour.kind == "odd"
+        }
+        missing = sorted(odd - set(self._identity.host_values))
+        if missing:
+            raise UnsupportedError(f"the adapter cannot build {', '.join(missing)}")
+
+    def _add(self, spec: RunSpec, session: int, options: Mapping[str, Any]) -> LiveRun:
+        before, after = self._opened["wrap"]
+        prelude = self._opened["prelude"] if spec.uses_host and not spec.raw else ""
+        prelude = f"{prelude}\n" if prelude else ""
+        source = before + prelude + self._adapter.canaries.fill(spec.program) + after
+        limits = [numbers_of(self._opened["effective"]).get("wall_time_ms")]
+        timeout = options.get("timeout_ms")
+        if isinstance(timeout, int) and not isinstance(timeout, bool) and timeout > 0:
+            limits.append(timeout)
+        deadline = min((limit for limit in limits if limit is not None), default=DEADLINE_MS)
+        return self._channel.add(spec, session, source, options, deadline / 1_000)
+
+    def _check_health(self, session: int) -> None:
+        seen = self._seen
+        if self._adapter.gone is not None:
+            seen.after, seen.after_detail = Health.DEAD, self._adapter.gone.text
+            return
+        run = self._add(HEALTHY, session, {})
+        self._channel.wait()
+        record = run.record()
+        if record.end is End.VALUE and record.value == Value(present=True, value=1):
+            # True equals 1 in Python.
+            is_true = isinstance(record.value.value, bool)
+            seen.after = Health.UNHEALTHY if is_true else Health.HEALTHY
+        elif record.end in (End.NO_OUTCOME, End.HOST_DIED, End.MEMORY):
+            seen.after = Health.DEAD
+        else:
+            seen.after = Health.UNHEALTHY
+        if seen.after is not Health.HEALTHY:
+            self._channel.spoiled = True
+            seen.after_detail = _describe(record)
+            self._note_surroundings(run.outcome or {}, None)
+
+    def _close(self, sessions: list[int]) -> None:
+        for session in sessions:
+            self._channel.close(session)
+
+    def _note_surroundings(self, answer: Mapping[str, Any], expected: Expectation | None) -> None:
+        """A refusal for rate or capacity says nothing about a case that does not ask for it."""
+        category = answer.get("category")
+        code = (answer.get("error") or {}).get("code", "")
+        entry = load_tables().errors.get(code)
+        rate = entry is not None and "retry_after_ms" in entry.fields
+        if not rate and category != "capacity":
+            return
+        asked = {
+            name
+            for outcome in (expected.any_of if expected else ())
+            for name in (*outcome.want, *outcome.allow)
+        }
+        if category not in asked and self._seen.fault is None:
+            text = f"the target refused for {'its rate' if rate else 'lack of capacity'}"
+            self._seen.fault = Fault("surroundings", text)
+
+    def _observation(self) -> Observation:
+        seen = self._seen
+        runs = [run.record() for run in seen.runs]
+        if seen.refused is not None:
+            runs = [seen.refused]
+        then = [run.record() for run in seen.then]
+        notes = self._channel.notes
+        hits = [
+            *leaks_of(runs, "run", self._adapter.find),
+            *leaks_of(then, "then", self._adapter.find),
+            *self._adapter.take_hits(),
+        ]
+        notes += [f"stdout: {line}" for line in self._adapter.take_noise()]
+        return Observation(
+            case=self._case.id,
+            runs=tuple(runs),
+            then=tuple(then),
+            after=seen.after,
+            after_detail=seen.after_detail,
+            canaries=tuple(hits),
+            notes=tuple(notes),
+            effective=seen.effective,
+            unsupported=seen.unsupported,
+            fault=seen.fault,
+        )
+
+
+def numbers_of(effective: Mapping[str, Any]) -> dict[str, int]:
+    """The rows of `effective` that have a whole number."""
+    return {
+        row: int(entry["value"])
+        for row, entry in effective.items()
+        if isinstance(entry["value"], int | float) and entry["value"] == int(entry["value"])
+    }
+
+
+def _describe(run: Run) -> str:
+    if run.end is End.VALUE:
+        return f"`return 1` gave {quoted(repr(run.value.value))}"
+    if run.end is End.FAILURE:
+        return f"`return 1` failed: {run.category} {quoted(str(dict(run.native or {})))}"
+    return f"`return 1`: {run.end}{f', {quoted(run.label)}' if run.label else ''}"

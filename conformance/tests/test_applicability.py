@@ -1,0 +1,57 @@
+"""What a target is asked follows from what it declares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import codemode_spec
+import pytest
+from codemode_conformance.applicability import obstacle
+from codemode_conformance.identity import Identity
+
+SPECIFICATION = codemode_spec.load()
+EVERYTHING = Identity(
+    target="t",
+    version="1",
+    languages=("javascript",),
+    settable=("wall_time_ms", "host_calls"),
+    alternatives={**SPECIFICATION.tables.profiles["process-async"].alternatives},
+    capabilities=frozenset(
+        "contract op.value op.fail op.delay op.never op.native op.ledger op.many raw cancel.native "
+        "policy.wall_time_ms policy.host_calls policy.host_result_bytes "
+        "policy.cumulative_host_result_bytes parallel.2".split()
+    ),
+    mapping="typed",
+    host_values=("NaN", "cycle", "bigint", "function"),
+)
+
+
+def test_a_target_that_declares_everything_is_asked_everything() -> None:
+    """No shipped case needs what cannot be declared."""
+    for case in SPECIFICATION.cases.values():
+        assert obstacle(case, EVERYTHING, "engine") is None, case.id
+
+
+@pytest.mark.parametrize(
+    ("case", "change", "reason"),
+    [
+        ("cal.total", {"capabilities": frozenset()}, "needs op.value"),
+        ("tim.sync-loop", {"capabilities": frozenset()}, "needs policy.wall_time_ms or options.timeout"),
+        ("tim.sync-loop", {"capabilities": frozenset({"options.timeout"})}, None),
+        ("tim.job-chain.await", {"alternatives": {"script_style": "sync"}}, "script_style is sync"),
+        ("tim.job-chain.await", {"alternatives": {}}, "script_style is not declared"),
+        ("ret.value.zero", {"languages": ("python",)}, "no program in python"),
+        ("val.odd-host-result.bigint", {"host_values": ("NaN",)}, "the adapter builds no bigint"),
+        ("val.odd-host-result.nan", {"host_values": ("NaN",)}, None),
+        ("ret.value.zero", {"capabilities": frozenset(), "settable": ()}, None),
+    ],
+)
+def test_a_case_is_not_put_to_a_target_that_lacks_what_it_needs(case, change, reason) -> None:
+    """The reason is short, so that a report can count by it."""
+    identity = replace(EVERYTHING, **change)
+    assert obstacle(SPECIFICATION.cases[case], identity, "engine") == reason
+
+
+def test_a_case_of_another_role_is_not_asked() -> None:
+    """Cases name the roles in which they make sense."""
+    assert obstacle(SPECIFICATION.cases["cal.total"], EVERYTHING, "server") == "not for the server role"

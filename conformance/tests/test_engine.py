@@ -1,0 +1,341 @@
+"""A case is put to an adapter, and what came of it is observed truly."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from codemode_conformance.engine import Engine
+from codemode_conformance.observation import Call, CanaryHit, End, Health, Observation, Value
+from codemode_spec.cases import Case
+
+MakeEngine = Callable[..., Engine]
+MakeCase = Callable[..., Case]
+
+
+def operation(*behaviour: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The operation `op`."""
+    return {"name": "op", "effect": "read", "behaviour": list(behaviour), **more}
+
+
+def test_a_value_is_observed_and_the_next_program_runs(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """The plain case: value, effective numbers, health; the process is kept."""
+    engine = fake_engine()
+    observation = engine.run(case_of('return {"a": [1, null]}')).observation
+    (run,) = observation.runs
+    assert run.end is End.VALUE
+    assert run.value == Value(present=True, value={"a": [1, None]})
+    assert run.deadline_ms == 5_000
+    assert (observation.after, observation.after_detail) == (Health.HEALTHY, "")
+    assert observation.effective == {"wall_time_ms": 5_000}
+    assert observation.fault is observation.unsupported is None
+    engine.run(case_of("absent"))
+    assert engine.starts == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [("absent", Value(present=False)), ("return null", Value(present=True, value=None))],
+)
+def test_no_value_is_not_null(
+    fake_engine: MakeEngine, case_of: MakeCase, program: str, expected: Value
+) -> None:
+    """Success without a value and null are two things."""
+    assert fake_engine().run(case_of(program)).observation.runs[0].value == expected
+
+
+def test_a_failure_carries_category_error_and_native(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """All three layers of what the target said."""
+    (run,) = fake_engine().run(case_of("fail time deadline_exceeded")).observation.runs
+    assert (run.end, run.category) == (End.FAILURE, "time")
+    assert run.error == {"code": "deadline_exceeded"}
+    assert run.native == {"message": "no"}
+
+
+@pytest.mark.parametrize(
+    ("program", "prelude", "more", "source"),
+    [
+        ("source", "let host;", {}, "((source))"),
+        ("source host", "let host;", {}, "((let host;\nsource host))"),
+        ("source host", "let host;", {"raw": True}, "((source host))"),
+        ("source host", "", {}, "((source host))"),
+    ],
+)
+def test_the_source_is_assembled_by_the_rules(
+    fake_engine: MakeEngine,
+    case_of: MakeCase,
+    *,
+    program: str,
+    prelude: str,
+    more: Any,
+    source: str,
+) -> None:
+    """A prelude and its LF only with `host`, never with raw; the wrap always."""
+    engine = fake_engine({"prelude": prelude, "wrap": ["((", "))"]})
+    run = engine.run(case_of(program, after="none", **more)).observation.runs[0]
+    assert run.value.value == source
+
+
+def test_calls_are_answered_by_script_and_entered_in_the_ledger(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """Number, arguments and times of each call."""
+    case = case_of(
+        'call op {"x": 1}\ncall op\nlast',
+        operations=[operation({"value": "a"}, {"fail": {"code": "gone", "message": "no"}})],
+    )
+    (run,) = fake_engine().run(case).observation.runs
+    assert run.value.value == {"code": "gone", "message": "no"}
+    first, second = run.calls
+    assert (first.number, first.op, first.args) == (1, "op", Value(present=True, value={"x": 1}))
+    assert (second.number, second.args, second.overlap) == (2, Value(present=False), 1)
+    assert 0 <= first.at_ms <= (first.answered_ms or -1) <= second.at_ms <= run.elapsed_ms
+    assert run.late_calls == ()
+
+
+def test_overlap_and_release_order(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """Calls open at once are counted, and replies come in the order asked for."""
+    case = case_of("all op 3", operations=[operation({"value": 0}, release=[3, 1, 2])])
+    (run,) = fake_engine().run(case).observation.runs
+    assert run.value.value == [3, 1, 2]
+    assert [call.overlap for call in run.calls] == [1, 2, 3]
+
+
+def test_an_odd_host_value_is_built_or_unsupported(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """Only kinds in `host_values` are asked for."""
+    engine = fake_engine()
+    program = "call op {}\nlast"
+    observation = engine.run(case_of(program, operations=[operation({"odd": "NaN"})])).observation
+    assert observation.runs[0].value.value == [[[], "NaN"]]
+    observation = engine.run(case_of(program, operations=[operation({"odd": "Map"})])).observation
+    assert observation.unsupported == "the adapter cannot build Map"
+    assert engine.starts == 1
+
+
+def test_a_row_is_set_as_policy_or_as_option(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """The option of that name serves where the row cannot be set, and shortens the deadline."""
+    case = case_of("source", set={"wall_time_ms": 700})
+    run = fake_engine().run(case).observation.runs[0]
+    assert run.deadline_ms == 700
+    identity = {"settable": [], "capabilities": ["options.timeout"]}
+    links = {"alternatives.script_style": "https://example.org"}
+    engine = fake_engine({"identity": identity}, claims=links)
+    observation = engine.run(case).observation
+    assert observation.runs[0].deadline_ms == 700
+    assert observation.effective == {"wall_time_ms": 5_000}
+    case = case_of(set={"memory_bytes": 1_048_576})
+    assert engine.run(case).observation.unsupported == "the target cannot set memory_bytes"
+
+
+def test_a_row_that_cannot_be_set_is_unsupported(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """The adapter may say so at open, too."""
+    engine = fake_engine({"unsettable": {"fields": ["wall_time_ms"]}})
+    observation = engine.run(case_of(set={"wall_time_ms": 1})).observation
+    assert observation.unsupported == "the target cannot set wall_time_ms"
+    assert engine.run(case_of()).observation.after is Health.HEALTHY
+    assert engine.starts == 1
+
+
+def test_notes_of_the_adapter_are_evidence(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """They are kept, escaped."""
+    observation = fake_engine().run(case_of("note unhandled\x1b[0m\nreturn 1")).observation
+    assert observation.notes == ('"test: unhandled\\x1b[0m"',)
+
+
+def test_an_answer_other_than_one_is_unhealthy(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """It lives, but is not well; the next case gets another process."""
+    engine = fake_engine({"unwell": True})
+    observation = engine.run(case_of("return 2")).observation
+    assert observation.after is Health.UNHEALTHY
+    assert observation.after_detail == '`return 1` gave "True"'
+    engine.run(case_of())
+    assert engine.starts == 2
+
+
+def test_a_refused_policy_is_a_failure_at_open(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """The stage says so; afterwards the default policy still works in the same process."""
+    engine = fake_engine({"refuse": ["wall_time_ms"]})
+    observation = engine.run(case_of(set={"wall_time_ms": 0})).observation
+    (run,) = observation.runs
+    assert (run.stage, run.end, run.category) == ("open", End.FAILURE, "policy")
+    assert run.error == {"code": "invalid_policy"}
+    assert observation.after is Health.HEALTHY
+    assert engine.starts == 1
+
+
+def test_runs_at_once_and_after_a_call(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """A second run starts when the call it waits for has come."""
+    runs = [
+        {"program": {"javascript": "call op {}\nlast"}},
+        {"program": {"javascript": "return 2"}, "at": "after_call 1"},
+    ]
+    case = case_of(runs=runs, operations=[operation({"value": 1, "delay_ms": 150})])
+    observation = fake_engine().run(case).observation
+    assert [run.value.value for run in observation.runs] == [1, 2]
+    assert observation.runs[0].elapsed_ms >= 150
+    assert observation.runs[1].elapsed_ms < 150
+    assert observation.after is Health.HEALTHY
+
+
+def test_a_run_whose_call_never_came_was_not_started(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """It is no outcome, and its label says why."""
+    runs = [
+        {"program": {"javascript": "return 1"}},
+        {"program": {"javascript": "return 2"}, "at": "after_call 1"},
+    ]
+    observation = fake_engine().run(case_of(runs=runs)).observation
+    assert (observation.runs[1].end, observation.runs[1].label) == (End.NO_OUTCOME, "not_started")
+
+
+def test_parallel_runs_take_further_sessions(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """As many sessions as needed, and no more than the target has."""
+    runs = [{"program": {"javascript": "return 1"}}, {"program": {"javascript": "return 2"}}]
+    engine = fake_engine({"identity": {"runs_per_session": 1, "sessions": 2}})
+    observation = engine.run(case_of(runs=runs)).observation
+    assert [run.value.value for run in observation.runs] == [1, 2]
+    runs.append({"program": {"javascript": "return 3"}})
+    unsupported = engine.run(case_of(runs=runs)).observation.unsupported
+    assert unsupported == "3 runs at once need 3 sessions; the target has 2"
+
+
+def test_follow_ups_run_in_the_same_process(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """After a failure, too: never a restart between a fault and its follow-up."""
+    expect = [{"outcome": "any"}]
+    then = [{"program": {"javascript": "pid"}, "expect": expect} for _ in range(2)]
+    observation = fake_engine().run(case_of("fail script", then=then)).observation
+    pids = [run.value.value for run in observation.then]
+    assert pids[0] == pids[1]
+    assert observation.after is Health.HEALTHY
+
+
+@pytest.mark.parametrize("cancel", ["after_call 1", {"after_ms": 50}])
+def test_a_case_may_cancel_its_run(
+    fake_engine: MakeEngine, case_of: MakeCase, cancel: object
+) -> None:
+    """Natively, at a time or after a call; the ending rules are not needed."""
+    case = case_of(
+        "send op {}\nuntil_cancel", cancel=cancel, operations=[operation({"never": True})]
+    )
+    (run,) = fake_engine().run(case).observation.runs
+    assert (run.end, run.category, run.forced) == (End.FAILURE, "cancelled", None)
+
+
+def test_a_target_that_cannot_cancel_is_not_asked_further(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """`unsupported` for a cancel that the case asks for makes the case unsupported."""
+    engine = fake_engine({"identity": {"capabilities": []}})
+    observation = engine.run(case_of("until_cancel", cancel={"after_ms": 1})).observation
+    assert observation.unsupported == "the target does not support cancel"
+
+
+def test_a_late_call_and_its_cancellation_are_recorded(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """A call after the outcome stands in the ledger as late."""
+    engine = fake_engine({"identity": {"capabilities": ["call_cancelled"]}})
+    case = case_of("late_call", operations=[operation({"never": True})])
+    (run,) = engine.run(case).observation.runs
+    (call,) = run.late_calls
+    assert isinstance(call, Call)
+    assert call.cancelled_ms is not None
+
+
+def test_waiting_for_the_host_is_added_where_it_is_excluded(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """Scripted delays move the deadline; otherwise they do not."""
+    links = {
+        "policy.wall_time_ms": "https://example.org",
+        "alternatives.host_wait": "https://example.org",
+    }
+    case = case_of("call op {}\nlast", operations=[operation({"value": 1, "delay_ms": 60})])
+    for host_wait, deadline in (("excluded", 5_060), ("counted", 5_000)):
+        config = {"identity": {"alternatives": {"host_wait": host_wait}}}
+        attempt = fake_engine(config, claims=links).run(case)
+        assert attempt.observation.runs[0].deadline_ms == pytest.approx(deadline)
+
+
+def hits(observation: Observation) -> set[tuple[str, str]]:
+    """Which secrets came where."""
+    return {(hit.canary, hit.where) for hit in observation.canaries}
+
+
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [
+        ("env {{canary.env.name}}", {("env", "run 1 value")}),
+        ("read {{canary.file}}", {("file", "run 1 value")}),
+        ("fetch {{canary.url}}", {("url", "run 1 value"), ("url", "listener")}),
+        ("call op {}\nlast", {("error", "run 1 value")}),
+        ('call op {"a": "{{canary.env.value}}"}\nreturn 1', {("env", "run 1 call 1 args")}),
+        ("noise {{canary.env.value}}\nreturn 1", {("env", "stdout")}),
+        ("stderr {{canary.env.value}}\nreturn 1", {("env", "stderr")}),
+        ('call op {}\nreturn "{{canary.env.value}}\\\\n"', {("env", "run 1 value")}),
+        ("return 1", set()),
+    ],
+)
+def test_a_leaked_secret_is_reported_with_its_place(
+    fake_engine: MakeEngine, case_of: MakeCase, program: str, found: set[tuple[str, str]]
+) -> None:
+    """Environment, file, listener and operation error, in whatever the target emits."""
+    failing = operation({"fail": {"code": "x", "message": "at {{canary.error}}"}})
+    observation = fake_engine().run(case_of(program, operations=[failing])).observation
+    assert hits(observation) == found
+
+
+def test_paths_of_the_host_are_reported_apart(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """Where the adapter and the installed target stand is not for programs to know."""
+    engine = fake_engine()
+    here = engine._installed.values["here"]
+    observation = engine.run(case_of(f'return "at {here}/adapter.mjs"')).observation
+    assert observation.canaries == (CanaryHit("path", "raw", "run 1 value"),)
+
+
+def test_an_unknown_secret_is_a_fault_of_the_harness(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """The case is wrong, not the target."""
+    fault = fake_engine().run(case_of("env {{canary.moon}}")).observation.fault
+    assert fault is not None
+    assert fault.side == "harness"
+
+
+@pytest.mark.parametrize(
+    ("program", "expect", "side"),
+    [
+        ("fail capacity", [{"outcome": "any"}], "surroundings"),
+        ("fail admission rate_limited", [{"outcome": "any"}], "surroundings"),
+        ("fail admission pattern_blocked", [{"outcome": "any"}], None),
+        (
+            "fail capacity",
+            [{"outcome": "failure", "category": {"want": ["capacity"]}}],
+            None,
+        ),
+    ],
+)
+def test_a_refusal_for_rate_or_capacity_judges_nothing(
+    fake_engine: MakeEngine, case_of: MakeCase, program: str, expect: Any, side: str | None
+) -> None:
+    """Unless the case asks for it."""
+    fault = fake_engine().run(case_of(program, expect=expect)).observation.fault
+    assert (fault and fault.side) == side
+
+
+def test_a_case_that_does_not_fit_is_unsupported(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """No program in the language, or no number for a row."""
+    engine = fake_engine()
+    observation = engine.run(case_of(effective=["host_calls"])).observation
+    assert observation.unsupported == "the target names no number for host_calls"
+    assert engine.starts == 1

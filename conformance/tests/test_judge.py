@@ -1,0 +1,188 @@
+"""Verdicts: each layer under its own requirement, from values alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import codemode_spec
+import pytest
+from codemode_conformance.doctor import correct
+from codemode_conformance.judge import Standing, judge, unasked
+from codemode_conformance.observation import CanaryHit, End, Fault, Health, Observation, Run, Value
+from codemode_conformance.selftest import ALL_CLAIMED
+from codemode_conformance.verdicts import CaseVerdict, Verdict
+
+SPECIFICATION = codemode_spec.load()
+PROFILE = SPECIFICATION.tables.profiles["process-async"]
+ROWS = {**PROFILE.defaults(), "wrapper_bytes": 0, "wall_time_ms": 300}
+
+
+def ready_case(name: str, **alternatives: str) -> codemode_spec.ReadyCase:
+    """A shipped case fitted to the reference, with other alternatives where given."""
+    chosen = {**PROFILE.alternatives, **alternatives}
+    return SPECIFICATION.cases[name].resolve(ROWS, chosen, "javascript")
+
+
+def verdict(
+    ready: codemode_spec.ReadyCase, observation: Observation, standing: Standing = ALL_CLAIMED
+) -> dict[str, Verdict]:
+    """The verdict of each layer."""
+    entry = judge(ready.case, ready, observation, SPECIFICATION.requirements, standing)
+    return {layer.layer: layer.verdict for layer in entry.layers}
+
+
+def seen(name: str, choice: int = 0) -> tuple[codemode_spec.ReadyCase, Observation]:
+    """A case and a right outcome of it."""
+    ready = ready_case(name)
+    return ready, correct(ready, choice, ROWS)
+
+
+def with_run(observation: Observation, **changes: object) -> Observation:
+    """The observation with another first run."""
+    return replace(observation, runs=(replace(observation.runs[0], **changes),))
+
+
+def test_a_right_outcome_passes_in_every_layer() -> None:
+    """The plain case."""
+    assert set(verdict(*seen("tim.sync-loop")).values()) == {Verdict.PASS}
+
+
+def test_layers_after_a_failed_outcome_are_not_reached() -> None:
+    """A program that did not end has no category to judge."""
+    ready, observation = seen("tim.sync-loop")
+    lost = replace(observation, runs=(Run("", End.NO_OUTCOME, 1800.0, label="blocked"),))
+    assert verdict(ready, lost) == {
+        "outcome": Verdict.FAIL,
+        "category": Verdict.NOT_REACHED,
+        "code": Verdict.NOT_REACHED,
+    }
+
+
+def test_each_layer_fails_alone() -> None:
+    """A wrong code leaves outcome and category passed."""
+    ready, observation = seen("tim.sync-loop")
+    wrong = with_run(observation, error={"code": "cancelled", "limit": 300})
+    assert verdict(ready, wrong) == {
+        "outcome": Verdict.PASS,
+        "category": Verdict.PASS,
+        "code": Verdict.FAIL,
+    }
+
+
+def test_the_contract_is_asked_only_of_those_who_claim_it() -> None:
+    """Without `contract`, codes are unsupported and nothing else changes."""
+    ready, observation = seen("tim.sync-loop")
+    plain = Standing(frozenset(), "typed")
+    assert verdict(ready, with_run(observation, error=None), plain) == {
+        "outcome": Verdict.PASS,
+        "category": Verdict.PASS,
+        "code": Verdict.UNSUPPORTED,
+    }
+
+
+def test_a_label_read_from_text_needs_the_word_of_the_harness() -> None:
+    """A category out of a message is judged only where clock or ledger confirm it."""
+    ready, observation = seen("tim.sync-loop")
+    text = Standing(frozenset(), "text")
+    at_deadline = with_run(observation, elapsed_ms=320.0, deadline_ms=300.0)
+    assert verdict(ready, at_deadline, text)["category"] is Verdict.PASS
+    early = with_run(observation, elapsed_ms=20.0, deadline_ms=300.0)
+    assert verdict(ready, early, text)["category"] is Verdict.UNTESTABLE
+    other = with_run(observation, elapsed_ms=320.0, deadline_ms=300.0, category="other")
+    assert verdict(ready, other, text)["category"] is Verdict.UNTESTABLE
+    assert verdict(ready, other, Standing(frozenset(), "typed"))["category"] is Verdict.FAIL
+
+
+def test_an_outcome_that_had_to_be_forced_is_late() -> None:
+    """A target that ends only once the harness answers its calls has no deadline."""
+    ready, observation = seen("tim.lost-reply")
+    assert verdict(ready, with_run(observation, forced="answer"))["outcome"] is Verdict.FAIL
+    unknown = replace(observation, effective={"wall_time_ms": "unknown"})
+    assert verdict(ready, with_run(unknown, forced="answer"))["outcome"] is Verdict.PASS
+
+
+@pytest.mark.parametrize("health", [Health.DEAD, Health.UNHEALTHY, Health.NOT_ASKED])
+def test_a_right_outcome_of_a_dead_host_is_no_pass(health: Health) -> None:
+    """`success: true` and then death was seen in a real server."""
+    ready, observation = seen("ret.value.zero")
+    dead = replace(observation, after=health, after_detail="exit status 1")
+    assert verdict(ready, dead)["outcome"] is Verdict.FAIL
+
+
+def test_a_run_that_never_started_is_no_pass() -> None:
+    """Runs that are expected must have been seen."""
+    ready, observation = seen("iso.globals-between-runs")
+    assert verdict(ready, replace(observation, then=()))["outcome"] is Verdict.FAIL
+    assert verdict(ready, replace(observation, runs=()))["outcome"] is Verdict.FAIL
+
+
+def test_a_wrong_value_in_a_follow_up_is_a_fail_of_the_value() -> None:
+    """State that leaks shows in the second program."""
+    ready, observation = seen("iso.globals-between-runs")
+    leaked = replace(observation.then[0], value=Value(present=True, value="number"))
+    assert verdict(ready, replace(observation, then=(leaked,)))["value"] is Verdict.FAIL
+
+
+def test_a_leak_counts_where_somebody_sees_it() -> None:
+    """On the adapter's standard error it is evidence, elsewhere a FAIL."""
+    ready, observation = seen("iso.environment")
+    for where, expected in (("outcome", Verdict.FAIL), ("stderr", Verdict.PASS)):
+        leaked = replace(observation, canaries=(CanaryHit("env", "hex", where),))
+        assert verdict(ready, leaked)["evidence"] is expected
+    other = replace(observation, canaries=(CanaryHit("url", "plain", "outcome"),))
+    assert verdict(ready, other)["evidence"] is Verdict.PASS
+
+
+def test_a_fault_is_an_error_and_no_verdict_on_the_target() -> None:
+    """Adapter and harness faults are told apart from FAIL."""
+    ready, observation = seen("ret.value.zero")
+    broken = replace(observation, fault=Fault("adapter", "a line breaks the schema"))
+    assert verdict(ready, broken)["outcome"] is Verdict.ERROR
+    entry = judge(ready.case, None, replace(observation, runs=()), SPECIFICATION.requirements, ALL_CLAIMED)
+    assert entry.verdict is Verdict.ERROR
+
+
+def test_a_case_that_was_not_put_is_unsupported_with_its_reason() -> None:
+    """Never silently skipped."""
+    case = SPECIFICATION.cases["cal.total"]
+    observation = Observation(case.id, unsupported="needs op.value")
+    entry = judge(case, None, observation, SPECIFICATION.requirements, ALL_CLAIMED)
+    assert entry == unasked(case, observation, SPECIFICATION.requirements, "needs op.value")
+    assert entry.verdict is Verdict.UNSUPPORTED
+    assert entry.layers[0].finding.reason == "needs op.value"
+
+
+def test_an_optional_requirement_never_fails() -> None:
+    """A MAY that does not hold is shown as not supported."""
+    ready, observation = seen("ret.value.zero")
+    name = ready.case.requirements["value"]
+    optional = {
+        **SPECIFICATION.requirements,
+        name: replace(SPECIFICATION.requirements[name], level="MAY"),
+    }
+    wrong = with_run(observation, value=Value(present=True, value=7))
+    entry = judge(ready.case, ready, wrong, optional, ALL_CLAIMED)
+    assert {layer.layer: layer.verdict for layer in entry.layers}["value"] is Verdict.UNSUPPORTED
+
+
+def test_any_legal_outcome_will_do_and_the_nearest_explains_a_fail() -> None:
+    """Among several legal outcomes the finding names the one that fits best."""
+    ready, observation = seen("tim.native-loop.regexp", choice=1)
+    assert set(verdict(ready, observation).values()) == {Verdict.PASS}
+    wrong = with_run(observation, value=Value(present=True, value=True))
+    entry = judge(ready.case, ready, wrong, SPECIFICATION.requirements, ALL_CLAIMED)
+    finding = next(layer.finding for layer in entry.layers if layer.verdict is Verdict.FAIL)
+    assert (finding.expected, finding.observed) == ("value false", "value true")
+
+
+def test_the_verdict_of_a_case_is_the_worst_of_its_layers() -> None:
+    """Error before fail before pass before untestable before unsupported."""
+    ready, observation = seen("tim.sync-loop")
+    entry = judge(ready.case, ready, observation, SPECIFICATION.requirements, Standing(frozenset(), "text"))
+    assert entry.verdict is Verdict.PASS
+    assert isinstance(entry, CaseVerdict)
+    wrong = with_run(observation, end=End.VALUE, value=Value(present=True, value=1))
+    assert (
+        judge(ready.case, ready, wrong, SPECIFICATION.requirements, ALL_CLAIMED).verdict
+        is Verdict.FAIL
+    )

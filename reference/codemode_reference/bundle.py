@@ -1,0 +1,151 @@
+"""The worker program as one precompiled file: its modules, its JavaScript and its tables.
+
+A worker starts in a few milliseconds because it imports nothing from a path but small extension
+modules of the standard library.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import marshal
+import mmap
+from functools import cache
+from importlib.resources import files
+from string import Formatter
+from typing import TYPE_CHECKING, Any
+
+from codemode_spec.tables import DEFAULT_PROFILE, load_tables
+
+from codemode_reference.codes import Code, Reason
+from codemode_reference.rules import frame_rules
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from codemode_spec.tables import Profile, Tables
+
+# In the order in which they need each other.
+MODULES = ("policy", "lines", "strict_json", "frames", "protocol", "hardening", "worker")
+SCRIPTS = ("primordials", "realm", "snapshot", "errors", "api", "main")
+
+# Runs in the worker: makes modules of the parts, gives tables attributes, starts `worker.main`.
+_START = """
+import marshal, sys
+modules, data = marshal.loads(PARTS)
+module = type(sys)
+namespace = type(sys.implementation)
+# Every module asks for it and none needs it; reading the real one would take a millisecond.
+sys.modules["__future__"] = namespace(annotations=None)
+package = "codemode_reference"
+sys.modules[package] = module(package)
+for name, code in modules:
+    made = sys.modules[package + "." + name] = module(package + "." + name)
+    exec(code, made.__dict__)
+def space(fields):
+    return namespace(**fields)
+data = space(data)
+data.codes = space(data.codes)
+data.reasons = space(data.reasons)
+data.rows = [space(row) for row in data.rows]
+data.endpoint = space(data.endpoint)
+data.endpoint.transitions = {
+    state: {event: space(step) for event, step in steps.items()}
+    for state, steps in data.endpoint.transitions.items()
+}
+made.main(data)
+"""
+
+
+@cache
+def worker_program() -> bytes:
+    """The contents of the worker's `.pyc`, for this interpreter. ImportError without an engine."""
+    root = files(__package__)
+    modules = [(name, _compile((root / f"{name}.py").read_text(), name)) for name in MODULES]
+    tables = load_tables()
+    data = marshal.dumps((modules, worker_data(tables, tables.profiles[DEFAULT_PROFILE])))
+    start = _compile(_START.replace("PARTS", repr(data)), "start")
+    # Flags, time and size of a source are not looked at when the file is run as the program.
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(start)
+
+
+def _compile(source: str, name: str) -> CodeType:
+    return compile(source, f"<{name}>", "exec", dont_inherit=True, optimize=2)
+
+
+def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
+    """What the worker takes from the tables, as plain data that marshal can hold."""
+    endpoint = tables.endpoints["worker"]
+    transitions = {
+        state: {
+            event: {"next": step.next, "exit": step.exit, "error": None, "ignore": step.ignore}
+            for event, step in steps.items()
+        }
+        for state, steps in endpoint.transitions.items()
+    }
+    rows = [row for row in profile.rows.values() if row.in_execute]
+    return {
+        "engine": _engine_path(),
+        "javascript": javascript(),
+        "settings": json.dumps(script_settings(tables)),
+        "rules": frame_rules(tables, profile),
+        "codes": {code.name: code.value for code in Code},
+        "reasons": {reason.name: reason.value for reason in Reason},
+        "rows": [
+            {"name": row.name, "minimum": row.minimum, "absolute_maximum": row.absolute_maximum}
+            for row in rows
+        ],
+        "frame_bytes": profile.rows["ipc_frame_bytes"].absolute_maximum,
+        "largest_heap": profile.rows["memory_bytes"].absolute_maximum,
+        "page_bytes": mmap.PAGESIZE,
+        "bad_frame": endpoint.transitions[endpoint.initial]["malformed"].exit,
+        "endpoint": {
+            "initial": endpoint.initial,
+            "final": endpoint.final,
+            "transitions": transitions,
+        },
+    }
+
+
+def javascript() -> str:
+    """The boot script: a function of settings and `execute` frame that returns `control`."""
+    folder = files(__package__) / "js"
+    parts = [(folder / f"{name}.js").read_text(encoding="ascii") for name in SCRIPTS]
+    head = (
+        '(function (settingsText, executeText) {\n"use strict";\n'
+        "const settings = JSON.parse(settingsText);\n"
+        "const execute = JSON.parse(JSON.parse(executeText));\n"
+    )
+    return head + "\n".join(parts) + "\n})"
+
+
+def script_settings(tables: Tables) -> dict[str, Any]:
+    """Codes, reasons and messages for the script side."""
+    seen = [entry for entry in tables.errors.values() if "script" in entry.seen_by]
+    fields = {name: True for entry in seen for name in entry.fields}
+    return {
+        "codes": {code.name: code.value for code in Code},
+        "reasons": {reason.name: reason.value for reason in Reason},
+        "messages": {entry.code: _parts(entry.message, entry.advice) for entry in seen},
+        "error_fields": list(fields),
+        "detail_characters": tables.detail_characters,
+    }
+
+
+def _parts(message: str, advice: str | None) -> list[str]:
+    # Text and field name in turns, text first and last.
+    parts = [""]
+    for text, name, _, _ in Formatter().parse(message):
+        parts[-1] += text
+        if name is not None:
+            parts += [name, ""]
+    if advice:
+        parts[-1] += f"; {advice}"
+    return parts
+
+
+def _engine_path() -> str:
+    found = importlib.util.find_spec("_quickjs")
+    if found is None or found.origin is None:
+        raise ImportError("no QuickJS engine: install quickjs-ng")
+    return found.origin

@@ -1,0 +1,76 @@
+"""Which error a worker may name in its result, and what becomes of the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from codemode_spec.tables import load_tables
+
+from codemode_reference.codes import Code, Reason
+from codemode_reference.errors import failure
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from codemode_reference.errors import Failure
+    from codemode_reference.ledger import Ledger
+
+
+def accept(
+    error: Mapping[str, Any],
+    *,
+    sent: Collection[Mapping[str, Any]],
+    ledger: Ledger,
+    elapsed_ms: float,
+    names: Collection[str],
+) -> Failure:
+    """The failure that a result frame names, if this parent has reason to believe it.
+
+    It is believed if the parent `sent` exactly this error in this invocation, or if it is one of
+    the worker's own and the ledger agrees. Otherwise the program was rejected, reason `uncaught`,
+    without the worker's text. `names` are the operations and methods of the catalogue.
+    """
+    believed = error in sent or (_named(error, names) and _agrees(error, ledger, elapsed_ms))
+    if not believed:
+        return failure(Code.code_rejected, reason=Reason.uncaught.value)
+    fields = {name: value for name, value in error.items() if name != "code"}
+    if "detail" in fields:
+        fields["detail"] = printable(fields["detail"])
+    return failure(error["code"], **fields)
+
+
+def printable(text: str) -> str:
+    """Worker text with its control characters escaped, cut to the table's length."""
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return escaped[: load_tables().detail_characters]
+
+
+def _named(error: Mapping[str, Any], names: Collection[str]) -> bool:
+    return all(error[field] in names for field in ("operation", "suggestion") if field in error)
+
+
+def _agrees(error: Mapping[str, Any], ledger: Ledger, elapsed_ms: float) -> bool:
+    code = error["code"]
+    tables = load_tables()
+    condition = tables.errors[code].worker_own
+    if condition is None:
+        return False
+    limit = _limit(code, ledger.policy)
+    if limit is not None and error.get("limit", limit) != limit:
+        return False
+    agrees: dict[str, bool] = {
+        "always": True,
+        "measured_above_limit": error.get("measured", 0) > error.get("limit", 0),
+        "elapsed_at_limit": limit is not None and elapsed_ms >= limit,
+        "calls_at_limit": ledger.calls == limit,
+        "in_flight_at_limit": ledger.most_in_flight == limit,
+    }
+    return agrees[condition]
+
+
+def _limit(code: str, policy: Mapping[str, int]) -> int | None:
+    if code == Code.invalid_arguments:
+        return policy["ipc_frame_bytes"]
+    rows = load_tables().rows.values()
+    names = (row.name for row in rows if row.error == code and row.in_execute)
+    return policy.get(next(names, ""))

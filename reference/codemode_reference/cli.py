@@ -1,0 +1,99 @@
+"""The command line: `codemode_reference run FILE.js`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from codemode_reference.demonstration import operations
+from codemode_reference.errors import Failure, PolicyError
+from codemode_reference.parent import Parent, default_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codemode_reference.session import Outcome
+
+OK, FAILED, USAGE = 0, 1, 2
+
+
+def version() -> str:
+    """The version of the installed distribution, `unknown` for a bare checkout."""
+    try:
+        return metadata.version("codemode-conformance")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one program: 0 with its value on stdout, 1 with its failure on stderr, 2 for misuse."""
+    options = _parser().parse_args(arguments)
+    try:
+        source = Path(options.file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        print(f"cannot read {options.file}: {reason}", file=sys.stderr)
+        return USAGE
+    try:
+        outcome = asyncio.run(_run(source, dict(options.policy)))
+    except PolicyError as error:
+        print(f"{error.code}: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        return 130
+    return _report(outcome, as_json=options.json)
+
+
+async def _run(source: str, rows: dict[str, int]) -> Outcome:
+    parent = Parent({**default_policy(), **rows}, operations())
+    try:
+        return await parent.invoke(source)
+    finally:
+        await parent.close()
+
+
+def _report(outcome: Outcome, *, as_json: bool) -> int:
+    if not isinstance(outcome, Failure):
+        print(json.dumps(outcome.value, ensure_ascii=False, indent=None if as_json else 2))
+        return OK
+    if as_json:
+        print(json.dumps(outcome.to_json(), ensure_ascii=False), file=sys.stderr)
+        return FAILED
+    fields = ", ".join(f"{name} {value}" for name, value in outcome.fields.items())
+    print(f"{outcome.code}: {outcome.message}{f' ({fields})' if fields else ''}", file=sys.stderr)
+    return FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m codemode_reference",
+        description="Run a program in a fresh worker with a few demonstration operations: "
+        "echo, add, list_files, slow.",
+    )
+    parser.add_argument("--version", action="version", version=version())
+    commands = parser.add_subparsers(required=True, metavar="run")
+    run = commands.add_parser("run", help="run one program and print its value as JSON")
+    run.add_argument("file", metavar="FILE.js", help="the program: a function body with a return")
+    run.add_argument(
+        "--policy",
+        metavar="ROW=VALUE",
+        action="append",
+        default=[],
+        type=_row,
+        help="set one row of the policy, such as wall_time_ms=500 (repeatable)",
+    )
+    run.add_argument("--json", action="store_true", help="value or failure as one line of JSON")
+    return parser
+
+
+def _row(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    try:
+        return name, int(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not ROW=VALUE with an integer") from None

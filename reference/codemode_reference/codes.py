@@ -1,0 +1,61 @@
+"""Names of error codes and reasons, checked against the error table when this is imported."""
+
+from __future__ import annotations
+
+from enum import StrEnum, auto
+
+from codemode_spec.tables import load_tables
+
+
+class Code(StrEnum):
+    """The codes that this implementation raises itself; each one stands in `errors.json`."""
+
+    invalid_policy = auto()
+    invalid_arguments = auto()
+    source_empty = auto()
+    source_bytes_limit = auto()
+    worker_start_failed = auto()
+    worker_exited = auto()
+    worker_protocol_error = auto()
+    deadline_exceeded = auto()
+    cancelled = auto()
+    code_rejected = auto()
+    final_result_bytes_limit = auto()
+    host_calls_limit = auto()
+    host_concurrency_limit = auto()
+    host_result_bytes_limit = auto()
+    cumulative_host_bytes_limit = auto()
+    host_result_invalid = auto()
+    operation_failed = auto()
+    unknown_method = auto()
+    unknown_operation = auto()
+    internal_error = auto()
+
+
+class Reason(StrEnum):
+    """Why a program was rejected; each one is a reason of `code_rejected` in `errors.json`."""
+
+    syntax = auto()
+    uncaught = auto()
+    stalled = auto()
+    no_value = auto()
+    not_json = auto()
+    too_deep = auto()
+    memory = auto()
+    stack = auto()
+
+
+def unknown_names(known: object, names: type[StrEnum]) -> list[str]:
+    """The members of `names` that the container `known` lacks."""
+    return [name.value for name in names if name.value not in known]  # type: ignore[operator]
+
+
+def _check() -> None:
+    errors = load_tables().errors
+    reasons = errors[Code.code_rejected].category_by_reason
+    missing = unknown_names(errors, Code) + unknown_names(reasons, Reason)
+    if missing:
+        raise ImportError(f"errors.json lacks {', '.join(missing)}")
+
+
+_check()

@@ -1,0 +1,212 @@
+"""The closed shape of each kind of frame. The worker runs this too.
+
+One frame is one line of strict JSON. What is legal in an `error` comes from the error table, as
+plain data in `Rules`.
+"""
+
+from __future__ import annotations
+
+from codemode_reference.strict_json import MAX_SAFE, NotStrictError, read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeAlias, TypedDict
+
+    Frame: TypeAlias = dict[str, Any]
+    Check: TypeAlias = Callable[[Any, "Rules"], bool]
+
+    class ErrorRule(TypedDict):
+        """In which frames a code may stand, its fields (required or optional), its reasons."""
+
+        frames: list[str]
+        fields: dict[str, str]
+        reasons: list[str]
+
+    class Rules(TypedDict):
+        """What the shapes take from the tables; `depth` in levels of one value."""
+
+        version: int
+        depth: int
+        detail_characters: int
+        alternatives: dict[str, str | list[str]]
+        errors: dict[str, ErrorRule]
+
+
+MALFORMED = "malformed"
+UNKNOWN = "unknown"
+
+
+def parse(line: bytes, rules: Rules) -> tuple[str, Frame]:
+    """The kind of one line and its frame; `malformed` or `unknown` comes with an empty frame.
+
+    The kinds are event names of `protocol.json`.
+    """
+    try:
+        frame = read(line, rules["depth"] + 1)
+    except NotStrictError:
+        return MALFORMED, {}
+    if not isinstance(frame, dict) or not isinstance(kind := frame.get("type"), str):
+        return MALFORMED, {}
+    shape = _SHAPES.get(kind)
+    if shape is None:
+        return UNKNOWN, {}
+    if not _fits(frame, shape, rules) or not _present(frame, rules):
+        return MALFORMED, {}
+    return kind, frame
+
+
+def _fits(found: Any, shape: Mapping[str, Check], rules: Rules) -> bool:
+    # A key that ends in "?" is optional; every other one must be there, and nothing else.
+    if not isinstance(found, dict):
+        return False
+    legal = {name.rstrip("?") for name in shape}
+    needed = {name for name in shape if not name.endswith("?")}
+    if not needed <= found.keys() <= legal:
+        return False
+    return all(
+        check(found[name.rstrip("?")], rules)
+        for name, check in shape.items()
+        if name.rstrip("?") in found
+    )
+
+
+def _present(frame: Frame, rules: Rules) -> bool:
+    """Whether `ok`, `value_present`, `value` and `error` agree."""
+    if "ok" not in frame:
+        return True
+    has_value, has_error = "value" in frame, "error" in frame
+    if frame["value_present"] != has_value:
+        return False
+    if not frame["ok"]:
+        return has_error and not has_value and _error(frame["error"], frame["type"], rules)
+    # A success without a value is legal only where a program may have none.
+    may_lack = frame["type"] == "result" and rules["alternatives"]["undefined_result"] == "absent"
+    return not has_error and (has_value or may_lack)
+
+
+def _error(error: Any, kind: str, rules: Rules) -> bool:
+    if not isinstance(error, dict) or not isinstance(code := error.get("code"), str):
+        return False
+    rule = rules["errors"].get(code)
+    if rule is None or kind not in rule["frames"]:
+        return False
+    shape: dict[str, Check] = {"code": _text}
+    for name, presence in rule["fields"].items():
+        shape[name if presence == "required" else f"{name}?"] = _FIELDS[name]
+    if not _fits(error, shape, rules):
+        return False
+    return "reason" not in error or error["reason"] in rule["reasons"]
+
+
+def _text(found: Any, _rules: Rules) -> bool:
+    return isinstance(found, str)
+
+
+def _truth(found: Any, _rules: Rules) -> bool:
+    return isinstance(found, bool)
+
+
+def _anything(_found: Any, _rules: Rules) -> bool:
+    return True
+
+
+def _count(found: Any, _rules: Rules) -> bool:
+    return type(found) is int and 0 <= found <= MAX_SAFE
+
+
+def _ordinal(found: Any, rules: Rules) -> bool:
+    return _count(found, rules) and found > 0
+
+
+def _version(found: Any, rules: Rules) -> bool:
+    return type(found) is int and found == rules["version"]
+
+
+def _counted(found: Any, _rules: Rules) -> bool:
+    return found in ("utf8", "encoded")
+
+
+def _detail(found: Any, rules: Rules) -> bool:
+    return isinstance(found, str) and len(found) <= rules["detail_characters"]
+
+
+def _limits(found: Any, rules: Rules) -> bool:
+    return isinstance(found, dict) and all(_count(value, rules) for value in found.values())
+
+
+def _alternatives(found: Any, rules: Rules) -> bool:
+    # What this implementation does not do is refused, never ignored.
+    known = rules["alternatives"]
+    return isinstance(found, dict) and all(
+        name in known and known[name] == value for name, value in found.items()
+    )
+
+
+def _operations(found: Any, rules: Rules) -> bool:
+    return isinstance(found, list) and all(_fits(item, _OPERATION, rules) for item in found)
+
+
+def _effect(found: Any, _rules: Rules) -> bool:
+    return found in ("read", "write")
+
+
+def _schema(found: Any, _rules: Rules) -> bool:
+    return isinstance(found, dict)
+
+
+_FIELDS: dict[str, Check] = {
+    "reason": _text,
+    "operation": _text,
+    "measured": _count,
+    "limit": _count,
+    "counted": _counted,
+    "pattern": _text,
+    "line": _ordinal,
+    "column": _ordinal,
+    "suggestion": _text,
+    "detail": _detail,
+}
+
+_OPERATION: dict[str, Check] = {
+    "name": _text,
+    "method": _text,
+    "effect": _effect,
+    "arguments?": _schema,
+}
+
+_SHAPES: dict[str, dict[str, Check]] = {
+    "execute": {
+        "type": _text,
+        "v": _version,
+        "invocation_id": _ordinal,
+        "source": _text,
+        "limits": _limits,
+        "alternatives": _alternatives,
+        "operations": _operations,
+    },
+    "host_call": {
+        "type": _text,
+        "invocation_id": _ordinal,
+        "call_id": _ordinal,
+        "operation": _text,
+        "arguments": _anything,
+    },
+    "host_result": {
+        "type": _text,
+        "invocation_id": _ordinal,
+        "call_id": _ordinal,
+        "ok": _truth,
+        "value_present": _truth,
+        "value?": _anything,
+        "error?": _anything,
+    },
+    "result": {
+        "type": _text,
+        "invocation_id": _ordinal,
+        "ok": _truth,
+        "value_present": _truth,
+        "value?": _anything,
+        "error?": _anything,
+    },
+}

@@ -1,0 +1,82 @@
+// Runs the program and hands out what it sends. The worker calls `control`; the program cannot
+// reach it.
+
+const PENDING = "p";
+const SETTLING = "s";
+const DONE = "d";
+const NULL_THROWN = "n";
+let state = PENDING;
+
+const finish = (ok, key, text, last) => {
+  outbox +=
+    `{"type":"result","invocation_id":${invocation},"ok":${ok},"value_present":${ok}` +
+    `,"${key}":${text}}\n`;
+  state = last;
+};
+
+const fail = (error) => finish(false, "error", error, DONE);
+
+const onValue = (value) => {
+  state = SETTLING;
+  if (value === undefined) return fail(rejected(reasons.no_value, ""));
+  let found;
+  try {
+    found = snapshot(value, limits.final_result_bytes);
+  } catch (thrown) {
+    return onThrow(thrown);
+  }
+  if (found.fault !== null) return fail(rejected(found.fault, ""));
+  if (found.text !== null) return finish(true, "value", found.text, DONE);
+  const code = stringify(codes.final_result_bytes_limit);
+  return fail(`{"code":${code},"measured":${found.size},"limit":${limits.final_result_bytes}}`);
+};
+
+const onThrow = (thrown) => {
+  state = SETTLING;
+  finish(false, "error", verdict(thrown), thrown === null ? NULL_THROWN : DONE);
+};
+
+// Parsed in two places, the first time without running anything. After its closing brace the first
+// one goes on with a colon alone, which the second one never allows: a source that closes the
+// wrapper is a syntax error in one of them.
+const TRIAL = ["throw 0;(function(){0?async()=>{\n", "\n}:0})"];
+const PROGRAM = ["(async function(){\n", "\n})"];
+const WHERE = /:(\d+):(\d+)\)?\n/;
+
+const compile = (source) => {
+  try {
+    evaluate(TRIAL[0] + source + TRIAL[1]);
+  } catch (thrown) {
+    if (thrown !== 0) throw thrown;
+  }
+  return evaluate(PROGRAM[0] + source + PROGRAM[1]);
+};
+
+const start = (source) => {
+  let program;
+  try {
+    program = compile(source);
+  } catch (thrown) {
+    if (exhausted(thrown) !== null) return fail(rejected(exhausted(thrown), ""));
+    const where = exec.call(WHERE, `${thrown.stack}\n`) || [0, 0, 0];
+    const line = (thrown.lineNumber || where[1]) - 1;
+    // What is missing at the end is missed in the text after the program.
+    const inside = line <= source.split("\n").length;
+    const message = dataText(thrown, "message");
+    return fail(rejected(reasons.syntax, message, inside ? line : 0, inside ? where[2] : 0));
+  }
+  const promise = program();
+  // An undefined constructor makes `then` use the intrinsic one, whatever the program replaced.
+  define(promise, "constructor", undefined, false);
+  apply(then, promise, [onValue, onThrow]);
+};
+
+const control = (kind, text) => {
+  if (kind === "start") start(execute.source);
+  if (kind === "settle") settle(parse(parse(text)));
+  const sent = outbox;
+  outbox = "";
+  // A native function returns flat text; the worker's binding cannot take a rope of pieces.
+  return toAscii(state + sent);
+};
+return control;

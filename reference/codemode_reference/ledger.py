@@ -1,0 +1,67 @@
+"""What one invocation has used. Nothing is ever refunded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from codemode_reference.codes import Code
+from codemode_reference.errors import failure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from codemode_reference.errors import Failure
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The parent's account of the host budgets of one invocation; `policy` holds the limits."""
+
+    policy: Mapping[str, int]
+    calls: int = 0
+    in_flight: dict[int, str] = field(default_factory=dict)
+    most_in_flight: int = 0
+    delivered_bytes: int = 0
+
+    @property
+    def calls_used_up(self) -> bool:
+        """Whether one more host call would pass `host_calls`."""
+        return self.calls >= self.policy["host_calls"]
+
+    def expects(self, call_id: int) -> bool:
+        """Whether `call_id` is the next one: they start at 1 and rise by exactly 1."""
+        return call_id == self.calls + 1
+
+    def take(self) -> None:
+        """Charge one call and its id."""
+        self.calls += 1
+
+    def enter(self, call_id: int, operation: str) -> Failure | None:
+        """Put a call in flight, or say why there is no room. The call stays charged."""
+        limit = self.policy["concurrent_host_calls"]
+        if len(self.in_flight) >= limit:
+            return failure(Code.host_concurrency_limit, operation=operation, limit=limit)
+        self.in_flight[call_id] = operation
+        self.most_in_flight = max(self.most_in_flight, len(self.in_flight))
+        return None
+
+    def leave(self, call_id: int) -> str | None:
+        """Free the slot of a call and name its operation; None if it is not in flight."""
+        return self.in_flight.pop(call_id, None)
+
+    def deliver(self, operation: str, size: int) -> Failure | None:
+        """Charge a host value of `size` bytes, or say which limit refuses it, uncharged."""
+        limit = self.policy["host_result_bytes"]
+        if size > limit:
+            return failure(
+                Code.host_result_bytes_limit, operation=operation, measured=size, limit=limit
+            )
+        limit = self.policy["cumulative_host_result_bytes"]
+        total = self.delivered_bytes + size
+        if total > limit:
+            return failure(
+                Code.cumulative_host_bytes_limit, operation=operation, measured=total, limit=limit
+            )
+        self.delivered_bytes = total
+        return None

@@ -1,0 +1,120 @@
+"""Operations, and the catalogue of them that a program sees."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from codemode_reference.codes import Code
+from codemode_reference.errors import PolicyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+JsonValue: TypeAlias = Any
+Handler: TypeAlias = Callable[[JsonValue], Awaitable[JsonValue]]
+
+# `call` and `help` are the API's own; the others must read as undefined, so that awaiting or
+# printing the API object calls nothing.
+RESERVED_METHODS = frozenset(
+    (
+        *("call", "help", "then", "toJSON"),
+        *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
+        *("toLocaleString", "toString", "valueOf"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A host tool. `arguments` is a JSON Schema; an empty one takes anything.
+
+    The handler gets the arguments and returns a JSON value. Whatever it raises reaches the program
+    as `operation_failed` without its text.
+    """
+
+    name: str
+    handler: Handler
+    effect: Literal["read", "write"] = "read"
+    arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class Catalogue:
+    """The operations of one parent by name. Raises PolicyError for a name twice or a bad schema."""
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self._operations = {operation.name: operation for operation in operations}
+        if len(self._operations) != len(operations):
+            raise PolicyError(Code.invalid_policy, "operations")
+        self.methods = dict(zip(self._operations, method_names(self._operations), strict=True))
+        self._validators = {
+            operation.name: _validator(operation.arguments)
+            for operation in operations
+            if operation.arguments
+        }
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._operations
+
+    def __getitem__(self, name: str) -> Operation:
+        return self._operations[name]
+
+    def suggestions(self) -> set[str]:
+        """Every name that may be suggested to a program."""
+        return {*self._operations, *self.methods.values()}
+
+    def described(self) -> list[dict[str, Any]]:
+        """The catalogue as it stands in an `execute` frame."""
+        return [
+            {
+                "name": operation.name,
+                "method": self.methods[operation.name],
+                "effect": operation.effect,
+                "arguments": dict(operation.arguments),
+            }
+            for operation in self._operations.values()
+        ]
+
+    def accepts(self, name: str, arguments: JsonValue) -> bool:
+        """Whether `arguments` match the schema of the operation `name`."""
+        validator = self._validators.get(name)
+        try:
+            return validator is None or bool(validator.is_valid(arguments))
+        except RecursionError:
+            return False
+
+
+def method_names(names: Iterable[str]) -> list[str]:
+    """The method of each operation: its name in camelCase, `_2`, `_3` on a clash."""
+    used = set(RESERVED_METHODS)
+    methods = []
+    for name in names:
+        base = _camel_case(name)
+        method = next(
+            found for n in count(1) if (found := base if n == 1 else f"{base}_{n}") not in used
+        )
+        used.add(method)
+        methods.append(method)
+    return methods
+
+
+def _validator(schema: Mapping[str, Any]) -> Any:
+    # Imported late: it takes longer than all the rest, and not every catalogue has schemas.
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        raise PolicyError(Code.invalid_policy, "operations") from error
+    return Draft202012Validator(schema)
+
+
+def _camel_case(name: str) -> str:
+    kept = "".join(c if c.isascii() and c.isalnum() else " " for c in name).split()
+    if not kept:
+        return "operation"
+    first, *others = kept
+    return first[0].lower() + first[1:] + "".join(part[0].upper() + part[1:] for part in others)

@@ -1,0 +1,248 @@
+"""One invocation on an event loop: pipes, timers and host calls around a `Session`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from codemode_reference.codes import Code
+from codemode_reference.errors import failure
+from codemode_reference.session import Closed, Dispatch, Settled, Write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from codemode_reference.operations import Catalogue
+    from codemode_reference.process import Worker
+    from codemode_reference.session import Action, Outcome, Session
+
+_log = logging.getLogger(__name__)
+_CHUNK = 65536
+# Beyond log_bytes nothing is counted any more; a flood then costs one read in this many seconds.
+_FLOOD_PAUSE = 0.001
+
+
+@dataclass(slots=True)
+class Stats:
+    """What the parent saw of a worker; `stderr_bytes` counts up to `log_bytes`."""
+
+    pid: int
+    frames: int = 0
+    stderr_bytes: int = 0
+    stderr_truncated: bool = False
+
+
+class Run:
+    """Drives one worker to its one outcome. Use `outcome` once, then `tear_down`."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        session: Session,
+        policy: Mapping[str, int],
+        catalogue: Catalogue,
+        keep: Callable[[asyncio.Task[None]], None],
+    ) -> None:
+        self.stats = Stats(worker.pid)
+        self._worker = worker
+        self._session = session
+        self._policy = policy
+        self._catalogue = catalogue
+        self._keep = keep
+        self._loop = asyncio.get_running_loop()
+        self._outcome: asyncio.Future[Outcome] = self._loop.create_future()
+        self._exited: asyncio.Future[None] = self._loop.create_future()
+        self._cancel: asyncio.Event | None = None
+        self._calls: set[asyncio.Task[None]] = set()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._queue = bytearray()
+        self._unsent = 0
+        self._started: float | None = None
+
+    async def outcome(self, execute: bytes, cancel: asyncio.Event | None) -> Outcome:
+        """Hand over the `execute` frame and wait for the end."""
+        self._cancel = cancel
+        self._unsent = len(execute)
+        self._watch_exit()
+        self._loop.add_reader(self._worker.stdout, self._on_stdout)
+        self._loop.add_reader(self._worker.stderr, self._on_stderr)
+        self._after("start_timeout", self._policy["start_timeout_ms"])
+        self._write(execute)
+        if cancel is None:
+            return await self._outcome
+        waiter = asyncio.ensure_future(cancel.wait())
+        waiter.add_done_callback(self._on_cancel)
+        try:
+            return await self._outcome
+        finally:
+            waiter.cancel()
+
+    async def tear_down(self) -> None:
+        """Stop everything, kill what is left of the worker, reap it, close its pipes."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._stop_calls()
+        self._loop.remove_writer(self._worker.stdin)
+        self._loop.remove_reader(self._worker.stdout)
+        self._loop.remove_reader(self._worker.stderr)
+        # Before reaping: the worker's number, and with it its group, is still its own.
+        self._worker.kill()
+        await asyncio.wait([self._exited], timeout=self._policy["reap_ms"] / 1000)
+        if self._exited.done():
+            self._reap()
+        else:
+            self._exited.add_done_callback(lambda _: self._reap())
+
+    def _reap(self) -> None:
+        self._worker.reap()
+        self._worker.close()
+
+    # Exit
+
+    def _watch_exit(self) -> None:
+        if self._worker.pidfd is not None:
+            self._loop.add_reader(self._worker.pidfd, self._on_exit)
+            return
+        waiting = self._loop.run_in_executor(None, self._worker.wait)
+        waiting.add_done_callback(lambda _: self._on_exit())
+
+    def _on_exit(self) -> None:
+        if self._worker.pidfd is not None:
+            self._loop.remove_reader(self._worker.pidfd)
+        self._exited.set_result(None)
+        self._last_word("exit_failure" if self._worker.status() else "exit_zero")
+
+    def _last_word(self, event: str) -> None:
+        """An event that counts only if the worker has not said the last word already."""
+        while not self._outcome.done() and self._read_stdout():
+            pass
+        if not self._outcome.done():
+            self._take(partial(self._session.event, event))
+
+    def _on_cancel(self, waiter: asyncio.Future[Any]) -> None:
+        if not waiter.cancelled():
+            self._last_word("cancel")
+
+    # Bytes
+
+    def _on_stdout(self) -> None:
+        self._read_stdout()
+
+    def _read_stdout(self) -> bool:
+        """Take one chunk; False if there is none now."""
+        try:
+            data = os.read(self._worker.stdout, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not data:
+            if self._loop.remove_reader(self._worker.stdout):
+                self._take(partial(self._session.event, "stdout_eof"))
+            return False
+        self._take(partial(self._session.receive, data, self._elapsed_ms()))
+        self.stats.frames = self._session.frames
+        return True
+
+    def _on_stderr(self) -> None:
+        try:
+            data = os.read(self._worker.stderr, _CHUNK)
+        except BlockingIOError:
+            return
+        total = self.stats.stderr_bytes + len(data)
+        self.stats.stderr_bytes = min(total, self._policy["log_bytes"])
+        self.stats.stderr_truncated |= total > self._policy["log_bytes"]
+        if not data or self.stats.stderr_truncated:
+            self._loop.remove_reader(self._worker.stderr)
+        if data and self.stats.stderr_truncated:
+            self._timers["stderr"] = self._loop.call_later(
+                _FLOOD_PAUSE, self._loop.add_reader, self._worker.stderr, self._on_stderr
+            )
+
+    def _write(self, data: bytes) -> None:
+        # Bounded: every reply answers one of at most `host_calls` calls, in at most one frame.
+        self._queue += data
+        self._flush()
+
+    def _flush(self) -> None:
+        # Taken before the write, so that the worker's clock never runs ahead of ours.
+        now = self._loop.time()
+        try:
+            written = os.write(self._worker.stdin, self._queue)
+        except BlockingIOError:
+            written = 0
+        except OSError:
+            # The worker is gone or does not read: its exit or a timer decides.
+            self._queue.clear()
+            self._loop.remove_writer(self._worker.stdin)
+            return
+        del self._queue[:written]
+        if self._queue:
+            self._loop.add_writer(self._worker.stdin, self._flush)
+        else:
+            self._loop.remove_writer(self._worker.stdin)
+        self._unsent -= written
+        if self._started is None and self._unsent <= 0:
+            self._started = now
+            self._after("deadline", self._policy["wall_time_ms"] + self._policy["kill_grace_ms"])
+            self._take(partial(self._session.event, "execute_sent"))
+
+    # Time
+
+    def _elapsed_ms(self) -> float:
+        return 0.0 if self._started is None else (self._loop.time() - self._started) * 1000
+
+    def _after(self, event: str, milliseconds: int) -> None:
+        self._timers[event] = self._loop.call_later(milliseconds / 1000, self._on_timer, event)
+
+    def _on_timer(self, event: str) -> None:
+        cancelled = self._cancel is not None and self._cancel.is_set()
+        self._last_word("cancel" if cancelled else event)
+
+    # Actions
+
+    def _take(self, step: Callable[[], Sequence[Action]]) -> None:
+        """Apply what the session asks for; a fault of ours ends the invocation, not the parent."""
+        try:
+            self._apply(step())
+        except Exception:  # noqa: BLE001  it is reported, and becomes the outcome
+            _log.exception("the parent failed")
+            if not self._outcome.done():
+                self._outcome.set_result(failure(Code.internal_error))
+
+    def _apply(self, actions: Sequence[Action]) -> None:
+        for action in actions:
+            if isinstance(action, Dispatch):
+                self._dispatch(action)
+            elif isinstance(action, Write):
+                self._write(action.data)
+            elif isinstance(action, Settled):
+                self._timers["deadline"].cancel()
+                self._stop_calls()
+                self._after("exit_wait_over", self._policy["exit_wait_ms"])
+            elif isinstance(action, Closed):
+                self._after("exit_wait_over", self._policy["exit_wait_ms"])
+            elif not self._outcome.done():
+                self._outcome.set_result(action.outcome)
+
+    def _dispatch(self, call: Dispatch) -> None:
+        task = self._loop.create_task(self._run_operation(call))
+        self._calls.add(task)
+        task.add_done_callback(self._calls.discard)
+        self._keep(task)
+
+    def _stop_calls(self) -> None:
+        for task in self._calls:
+            task.cancel()
+
+    async def _run_operation(self, call: Dispatch) -> None:
+        try:
+            value: Any = await self._catalogue[call.operation].handler(call.arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001  whatever it raises, its text stays here
+            self._take(partial(self._session.fail, call.call_id, self._elapsed_ms()))
+        else:
+            self._take(partial(self._session.answer, call.call_id, value, self._elapsed_ms()))

@@ -1,0 +1,71 @@
+"""The frames that a parent writes: one line each, values as `JSON.stringify` writes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from codemode_reference.codes import Code
+from codemode_reference.errors import failure
+from codemode_reference.values import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from codemode_spec.tables import ExecuteParts
+
+    from codemode_reference.errors import Failure
+
+# Our own frames nest as deep as the schemas of the catalogue; no program chooses that.
+_DEPTH = 1000
+
+
+def execute(fields: Mapping[str, Any], encoded_source: bytes) -> bytes:
+    """The `execute` line of an invocation; `fields` is all of it but the source."""
+    rest = encode({"type": "execute", **fields}, _DEPTH)
+    return rest[:-1] + b',"source":' + encoded_source + b"}\n"
+
+
+def rest_fits(fields: Mapping[str, Any], parts: ExecuteParts) -> bool:
+    """Whether everything in `execute` but the source fits its part of the frame."""
+    return len(execute(fields, b"")) - 1 <= parts.rest_bytes
+
+
+def encode_source(source: str, limit: int, parts: ExecuteParts) -> bytes | Failure:
+    """The source as JSON, or why it is refused: no text, empty, longer than `limit` bytes."""
+    try:
+        measured = len(source.encode())
+    except UnicodeEncodeError:
+        return failure(Code.invalid_arguments)
+    if not source.strip():
+        return failure(Code.source_empty, measured=measured, limit=limit, counted="utf8")
+    if measured > limit:
+        return failure(Code.source_bytes_limit, measured=measured, limit=limit, counted="utf8")
+    encoded = encode(source, 0)
+    most = limit * parts.source_factor + parts.source_extra_bytes
+    if len(encoded) > most:
+        return failure(
+            Code.source_bytes_limit, measured=len(encoded), limit=most, counted="encoded"
+        )
+    return encoded
+
+
+def host_value(invocation_id: int, call_id: int, encoded_value: bytes) -> bytes:
+    """The reply with a value that is encoded already."""
+    return _host_result(invocation_id, call_id, ok=True, key="value", content=encoded_value)
+
+
+def host_error(invocation_id: int, call_id: int, error: Failure) -> bytes:
+    """The reply with an error; its message stays here, the worker has its own."""
+    content = encode({"code": error.code, **error.fields}, _DEPTH)
+    return _host_result(invocation_id, call_id, ok=False, key="error", content=content)
+
+
+def _host_result(invocation_id: int, call_id: int, *, ok: bool, key: str, content: bytes) -> bytes:
+    head = {
+        "type": "host_result",
+        "invocation_id": invocation_id,
+        "call_id": call_id,
+        "ok": ok,
+        "value_present": ok,
+    }
+    return encode(head, _DEPTH)[:-1] + f',"{key}":'.encode() + content + b"}\n"

@@ -1,0 +1,259 @@
+"""The worker: a fresh process that runs one program and talks frames on stdin and stdout.
+
+It is not imported by the parent but compiled into one file together with what it needs; see
+`bundle`. Nothing here imports a module that is slow to start. A bad frame of the parent ends it
+with the status of `protocol.json` and without a word; so does anything unexpected.
+"""
+
+from __future__ import annotations
+
+import _thread
+import posix
+import resource
+from _json import encode_basestring_ascii, scanstring
+from _queue import Empty, SimpleQueue
+from time import monotonic
+
+from codemode_reference.frames import MALFORMED, parse
+from codemode_reference.hardening import backstop, harden, limit_memory, no_more_files
+from codemode_reference.lines import LineDecoder
+from codemode_reference.policy import invalid_field
+from codemode_reference.protocol import Machine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+_leave = posix._exit  # noqa: SLF001  the only way out without the interpreter's own end
+_CHUNK = 65536
+_READER_STACK = 262144
+# The engine counts processor time. It gets a little more than the wall has left, so that an
+# interrupt always means that the deadline has passed.
+_INTERRUPT_MARGIN = 0.005
+# First letters of what `control` returns; see js/main.js.
+_PENDING, _SETTLING, _NULL_THROWN = "psn"
+
+
+class DeadlineError(Exception):
+    """The engine was stopped at the deadline."""
+
+
+class HeapError(Exception):
+    """The engine failed outside the program: it has no memory left even for that."""
+
+
+def main(data: Any) -> NoReturn:
+    """Run one invocation and leave the process."""
+    try:
+        harden(data.largest_heap)
+        engine = _load_engine(data.engine)
+        no_more_files()
+        _Worker(data, engine).run()
+    except BaseException:  # noqa: BLE001  whatever it is, this process has nothing to say
+        _leave(data.bad_frame)
+    # The parent waits for the end of the output.
+    posix.close(1)
+    _leave(0)
+
+
+def _load_engine(path: str) -> Any:
+    # By its path: `import` would need the site's search path.
+    import _frozen_importlib  # noqa: PLC0415
+    import _frozen_importlib_external as external  # noqa: PLC0415
+    import _imp  # noqa: PLC0415
+
+    loader = external.ExtensionFileLoader("_quickjs", path)
+    spec = _frozen_importlib.ModuleSpec("_quickjs", loader, origin=path)
+    module = _imp.create_dynamic(spec)
+    _imp.exec_dynamic(module)
+    return module
+
+
+class _Worker:
+    def __init__(self, data: Any, engine: Any) -> None:
+        self._data = data
+        self._engine = engine
+        self._machine = Machine(data.endpoint)
+        self._lines = LineDecoder(data.frame_bytes)
+        self._inbox: Any = SimpleQueue()
+        self._in_flight: set[int] = set()
+        self._invocation_id = 0
+        self._sent = 0
+
+    def run(self) -> None:
+        line, frame = self._first_frame()
+        limits = frame["limits"]
+        self._deadline = monotonic() + limits["wall_time_ms"] / 1000
+        backstop(limits["wall_time_ms"] / 1000)
+        limit_memory(limits["memory_bytes"])
+        _thread.stack_size(_READER_STACK)
+        _thread.start_new_thread(self._read_replies, ())
+        codes, reasons = self._data.codes, self._data.reasons
+        measured = len(frame["source"].encode())
+        if measured > limits["source_bytes"]:
+            limit = limits["source_bytes"]
+            self._fail(codes.source_bytes_limit, measured=measured, limit=limit, counted="utf8")
+            return
+        try:
+            if not self._pump(self._boot(line, limits)):
+                self._fail(codes.code_rejected, reason=reasons.stalled)
+        except DeadlineError:
+            self._fail(codes.deadline_exceeded, limit=limits["wall_time_ms"])
+        except HeapError:
+            self._fail(codes.code_rejected, reason=reasons.memory)
+
+    def _first_frame(self) -> tuple[bytes, dict[str, Any]]:
+        found: list[tuple[bytes, dict[str, Any]]] = []
+        while not found:
+            found = self._receive()
+        (line, frame), *others = found
+        if others or frame["type"] != "execute":
+            _leave(self._data.bad_frame)
+        self._invocation_id = frame["invocation_id"]
+        return line, frame
+
+    def _receive(self) -> list[tuple[bytes, dict[str, Any]]]:
+        """The frames that arrived; leaves the process where the table says so."""
+        chunk = posix.read(0, _CHUNK)
+        if not chunk:
+            self._on("stdin_eof")
+        frames = []
+        for line in self._lines.feed(chunk):
+            kind, frame = parse(line, self._data.rules)
+            if not self._legal(kind, frame):
+                kind = MALFORMED
+            self._on(kind)
+            frames.append((line, frame))
+        if self._lines.oversized:
+            self._on("oversized")
+        return frames
+
+    def _legal(self, kind: str, frame: dict[str, Any]) -> bool:
+        if kind == "execute":
+            return invalid_field(frame["limits"], self._data.rows) is None
+        if kind == "host_result" and frame["invocation_id"] == self._invocation_id:
+            known = frame["call_id"] in self._in_flight
+            self._in_flight.discard(frame["call_id"])
+            return known
+        return False
+
+    def _on(self, event: str) -> None:
+        status = self._machine.on(event).exit
+        if status is not None:
+            _leave(status)
+
+    def _read_replies(self) -> None:
+        # In a thread, because the engine may be busy when the parent goes away or misbehaves.
+        try:
+            while True:
+                for line, _ in self._receive():
+                    self._inbox.put(line)
+        except BaseException:  # noqa: BLE001
+            _leave(self._data.bad_frame)
+
+    def _boot(self, line: bytes, limits: dict[str, int]) -> Any:
+        self._context = self._engine.Context()
+        self._context.set_memory_limit(limits["memory_bytes"])
+        self._context.set_max_stack_size(limits["stack_bytes"])
+        self._memory_bytes = limits["memory_bytes"]
+        factory = self._enter(self._context.eval, self._data.javascript)
+        control = self._enter(factory, self._data.settings, _literal(line))
+        self._faults = _page_faults()
+        return control
+
+    def _enter(self, function: Any, *arguments: str) -> Any:
+        """Call into the engine with the time that is left."""
+        left = self._deadline - monotonic()
+        if left <= 0:
+            raise DeadlineError
+        self._context.set_time_limit(left + _INTERRUPT_MARGIN)
+        try:
+            return function(*arguments)
+        except self._engine.JSException as error:
+            if "interrupted" in str(error) or monotonic() >= self._deadline:
+                raise DeadlineError from None
+            raise HeapError from None
+
+    def _pump(self, control: Any) -> bool:
+        """Run the program until its result is written; False if it can never settle."""
+        replies_due = 0
+        kind, text = "start", ""
+        broken = False
+        while True:
+            state, calls = self._hand_out(self._enter(control, kind, text))
+            if state not in (_PENDING, _SETTLING):
+                return True
+            replies_due += calls
+            kind, text = "drain", ""
+            try:
+                ran = self._enter(self._context.execute_pending_job)
+            except HeapError:
+                # A job of the program may fail; only if nothing follows was it ours.
+                ran = broken = True
+            if ran and self._inbox.empty():
+                continue
+            if not ran and not replies_due:
+                if broken or state == _SETTLING:
+                    raise HeapError
+                return False
+            reply = self._next_reply(wait=not ran)
+            if reply is not None:
+                replies_due -= 1
+                kind, text = "settle", _literal(reply)
+
+    def _next_reply(self, *, wait: bool) -> bytes | None:
+        try:
+            left = self._deadline - monotonic()
+            found: bytes = self._inbox.get(wait, max(left, 0))
+        except Empty:
+            if wait:
+                raise DeadlineError from None
+            return None
+        return found
+
+    def _hand_out(self, output: str) -> tuple[str, int]:
+        """Write what the program sent: the state it is in and the number of host calls."""
+        state = output[0]
+        text = output[1:].replace("%u", "\\u").replace("%", "\\u00")
+        frames = scanstring(f'{text}"', 0)[0].encode()
+        ended = state not in (_PENDING, _SETTLING)
+        if state == _NULL_THROWN and self._heap_was_full():
+            raise HeapError
+        calls = frames.count(b"\n") - ended
+        self._in_flight.update(range(self._sent + 1, self._sent + calls + 1))
+        self._sent += calls
+        self._write(frames, ended=ended)
+        return state, calls
+
+    def _write(self, frames: bytes, *, ended: bool) -> None:
+        # Before the bytes are out, because the parent may answer at once: replies to calls that
+        # nobody waits for any more are ignored.
+        if ended:
+            self._machine.on("result_sent")
+        while frames:
+            frames = frames[posix.write(1, frames) :]
+
+    def _heap_was_full(self) -> bool:
+        # The engine throws null when it cannot even allocate an error. The heap is freed again by
+        # now, but a full one has touched its pages.
+        grown = (_page_faults() - self._faults) * self._data.page_bytes
+        return bool(grown > self._memory_bytes // 2)
+
+    def _fail(self, code: str, **fields: Any) -> None:
+        error = ",".join(
+            f'"{name}":{value}' if isinstance(value, int) else f'"{name}":"{value}"'
+            for name, value in {"code": code, **fields}.items()
+        )
+        self._write(
+            f'{{"type":"result","invocation_id":{self._invocation_id},"ok":false,'
+            f'"value_present":false,"error":{{{error}}}}}\n'.encode(),
+            ended=True,
+        )
+
+
+def _literal(text: bytes) -> str:
+    return str(encode_basestring_ascii(text.decode()))
+
+
+def _page_faults() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
