@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import traceback
 from typing import TYPE_CHECKING, Final
@@ -35,6 +36,8 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Run `cmconf`; the exit code is that of the command. No traceback reaches a user."""
     arguments = parser().parse_args(words)
+    # A supervisor's SIGTERM must clean up like Ctrl-C does: no target outlives the suite.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code: int = arguments.execute(arguments)
     except ConformanceError as error:

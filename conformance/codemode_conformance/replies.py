@@ -91,7 +91,9 @@ class Replies:
 
     def _reply(self, run: int, call: int, behaviour: Behaviour) -> Reply:
         if behaviour.kind == "fail":
-            return failure(run, call, behaviour.code, self._canaries.fill(behaviour.message))
+            return failure(
+                run, call, *map(self._canaries.fill, (behaviour.code, behaviour.message))
+            )
         message: dict[str, Any] = {"m": "return", "r": run, "c": call, "ok": True, "present": True}
         if behaviour.kind == "odd":
             message |= {"value": None, "odd": [[[], behaviour.value]]}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent / "kits"
 KITS = Path(codemode_conformance.__file__).parent / "kits"
 KEY = "k-0123456789abcdef"
-WAIT_S = 6  # for one line; only a broken kit ever waits that long
+WAIT_S = 20  # for one line; only a broken kit ever waits that long
 IDENTITY = {
     "target": "tiny",
     "version": "1",
@@ -333,8 +333,8 @@ def test_a_failure_that_nobody_handles_is_a_note(adapter: Adapter) -> None:
         assert adapter.process.wait(WAIT_S) != 0
 
 
-def test_stop_and_the_end_of_input_end_the_adapter(adapter: Adapter, command: list[str]) -> None:
-    """stop, or a harness that is gone: the process exits, also while a run waits."""
+def test_stop_ends_the_adapter(adapter: Adapter) -> None:
+    """The process exits at once, also while a run waits."""
     adapter.send("run", r="long", s="s", source='{"do": "wait"}', options={})
     adapter.send("stop")
     assert adapter.process.wait(WAIT_S) == 0

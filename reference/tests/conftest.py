@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from codemode_reference import Operation, OperationError, Parent, default_policy
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
@@ -103,9 +102,7 @@ def operations() -> list[Operation]:
 
 
 @pytest.fixture
-def using(
-    limits: dict[str, int], operations: list[Operation]
-) -> Callable[..., Any]:
+def using(limits: dict[str, int], operations: list[Operation]) -> Callable[..., Any]:
     """`using(story, row=value, ...)` runs `await story(parent)` and closes the parent."""
 
     def use(

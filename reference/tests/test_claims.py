@@ -1,7 +1,6 @@
 """Which codes a worker may name."""
 
 import pytest
-
 from codemode_reference.claims import accept, printable
 from codemode_reference.ledger import Ledger
 
@@ -74,7 +73,11 @@ def test_arguments_are_too_long_only_for_a_frame(judge):
 
 def test_details_are_kept_printable(judge):
     """Control characters of the worker's text are escaped and its length is bounded."""
-    error = {"code": "code_rejected", "reason": "uncaught", "detail": "a\x1b[31m\u202e\n" + "b" * 494}
+    error = {
+        "code": "code_rejected",
+        "reason": "uncaught",
+        "detail": "a\x1b[31m\u202e\n" + "b" * 494,
+    }
     detail = judge(error).fields["detail"]
     assert detail.startswith("a\\x1b[31m\\u202e\\nb")
     assert len(detail) == 500

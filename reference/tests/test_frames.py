@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from codemode_reference.frames import parse
 from codemode_reference.rules import frame_rules
 from codemode_spec.tables import load_tables

@@ -1,7 +1,6 @@
 """The account of the host budgets."""
 
 import pytest
-
 from codemode_reference.ledger import Ledger
 
 

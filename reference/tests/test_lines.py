@@ -2,10 +2,9 @@
 
 import time
 
+from codemode_reference.lines import LineDecoder
 from hypothesis import given
 from hypothesis import strategies as st
-
-from codemode_reference.lines import LineDecoder
 
 
 @given(st.binary(max_size=60).map(lambda data: data.replace(b"\x00", b"\n")), st.data())

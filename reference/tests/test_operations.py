@@ -1,7 +1,6 @@
 """The catalogue."""
 
 import pytest
-
 from codemode_reference import Operation, Parent, PolicyError
 from codemode_reference.codes import Reason, unknown_names
 from codemode_reference.operations import Catalogue, method_names

@@ -1,7 +1,6 @@
 """Validation of a policy."""
 
 import pytest
-
 from codemode_reference import Parent, PolicyError
 from codemode_reference.policy import invalid_field
 
@@ -16,7 +15,10 @@ def test_each_row_takes_its_bounds(limits, profile):
     for name, row in profile.rows.items():
         least = row.minimum if isinstance(row.minimum, int) else limits[row.minimum]
         for edge in (least, row.absolute_maximum):
-            assert invalid_field({**limits, name: edge, **_dependent(name, edge)}, _rows(profile)) is None
+            assert (
+                invalid_field({**limits, name: edge, **_dependent(name, edge)}, _rows(profile))
+                is None
+            )
 
 
 @pytest.mark.parametrize("wrong", [0, -1, None, True, False, 1.0, "1", [], 2**60])

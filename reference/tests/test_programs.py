@@ -1,7 +1,6 @@
 """Programs in the real worker: what they may do, and what happens to those that misbehave."""
 
 import pytest
-
 from codemode_reference import Failure
 
 
@@ -134,7 +133,8 @@ DEAF = [
 def test_builtins_that_never_look_at_the_clock_are_killed(run, source):
     """The parent's kill stands behind the engine's own interrupt."""
     outcome = run(source, wall_time_ms=200)
-    assert told(outcome) in ("deadline_exceeded", -1, 760589, "code_rejected memory")
+    # An engine that is fast enough, or refuses so large a number, is right too.
+    assert told(outcome) in ("deadline_exceeded", -1, 760589, "code_rejected uncaught")
 
 
 EXHAUSTED = [
@@ -236,7 +236,9 @@ def test_a_refused_program_has_run_nothing(run):
     assert told(outcome) == "code_rejected syntax"
 
 
-@pytest.mark.parametrize("source", ["await new Promise(() => {}); return 1;", "return {then() {}};"])
+@pytest.mark.parametrize(
+    "source", ["await new Promise(() => {}); return 1;", "return {then() {}};"]
+)
 def test_a_stalled_program_ends_at_once(run, source):
     """Pending without anything outstanding is no reason to wait for the deadline."""
     assert told(run(source, wall_time_ms=9000)) == "code_rejected stalled"

@@ -1,7 +1,6 @@
 """The state machine."""
 
 import pytest
-
 from codemode_reference.protocol import Machine
 from codemode_spec.tables import load_tables
 

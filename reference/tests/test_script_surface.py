@@ -1,7 +1,6 @@
 """The global `codemode`: names, calls, errors, and a bridge that cannot be reached."""
 
 import pytest
-
 from codemode_reference import Failure, Operation
 
 
@@ -60,7 +59,9 @@ def test_an_unknown_method_throws_and_names_the_nearest(run):
     assert run("codemode.ecco").to_json()["suggestion"] == "echo"
 
 
-@pytest.mark.parametrize("name", ["'constructor'", "'__proto__'", "7", "undefined", "{toString() {}}"])
+@pytest.mark.parametrize(
+    "name", ["'constructor'", "'__proto__'", "7", "undefined", "{toString() {}}"]
+)
 def test_an_unknown_operation_rejects(run, name):
     """Only a name of the catalogue is called; nothing is sent."""
     assert run(caught(f"codemode.call({name})")).value["code"] == "unknown_operation"
@@ -171,17 +172,16 @@ def test_host_values_that_are_no_json_are_refused(run, kind):
 
 def test_host_results_are_limited(run):
     """64 KiB is delivered, one byte more is refused with its size."""
-    source = (
-        "const at = await codemode.echo('x'.repeat(65534));"
-        + caught("codemode.echo('x'.repeat(65535))").replace("return await", "await")
-    )
+    source = "const at = await codemode.echo('x'.repeat(65534));" + caught(
+        "codemode.echo('x'.repeat(65535))"
+    ).replace("return await", "await")
     refused = run(source).value
     assert (refused["measured"], refused["limit"]) == (65537, 65536)
 
 
 POLLUTION = """
 let spied = 0;
-const spy = {set() { spied++; }, get() { return undefined; }, configurable: true};
+const spy = {__proto__: null, set() { spied++; }, get() { return undefined; }, configurable: true};
 for (const key of ['id', 'ok', 'value', 'error', 'call_id', 'text', 'node', 'up', 'level', 'open',
                    'next', 'resolve', '0', '1'])
   Object.defineProperty(Object.prototype, key, spy);
@@ -192,7 +192,7 @@ for (const holder of [Map, WeakMap, Set, WeakSet, RegExp, String])
     if (key in holder.prototype) holder.prototype[key] = boom;
 const orig = Promise.prototype.then;
 Promise.prototype.then = function (...a) { return orig.apply(this, a); };
-Object.defineProperty(Promise.prototype, 'constructor', {get: boom});
+Object.defineProperty(Promise.prototype, 'constructor', {__proto__: null, get: boom});
 Array.prototype.push = boom;
 for (const key of ['stringify', 'parse']) JSON[key] = boom;
 Array.prototype[Symbol.iterator] = boom;
@@ -204,6 +204,7 @@ def test_polluted_prototypes_neither_see_nor_change_a_call(run):
     """The bridge uses nothing that a program can replace."""
     source = POLLUTION + (
         "const p = codemode.echo({k: ['é', {a: 1}]}); let got;"
+        "Object.defineProperty(p, 'constructor', {__proto__: null, value: undefined});"
         "await {then(done) { orig.call(p, (v) => { got = v; done(); }, done); }};"
         "return {got, spied};"
     )
@@ -231,6 +232,7 @@ def test_calls_from_within_a_value_are_sent_in_order(run):
 
 def test_calls_that_nobody_waits_for_are_cancelled(using):
     """They are sent, their work is cancelled, and the value stands."""
+
     async def story(parent):
         outcome = await parent.invoke("codemode.never({}); return 'done';")
         assert outcome.value == "done"

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from codemode_reference import Success
 from codemode_reference.operations import Catalogue
 from codemode_reference.rules import frame_rules
@@ -128,7 +127,13 @@ def test_bytes_in_the_same_read_as_the_result_break_the_protocol(worker):
         {"type": "result", "ok": True, "value_present": True},
         {"type": "result", "ok": True, "value_present": False},
         {"type": "result", "invocation_id": 8, "ok": True, "value_present": True, "value": 1},
-        {"type": "host_call", "invocation_id": 8, "call_id": 1, "operation": "echo", "arguments": 1},
+        {
+            "type": "host_call",
+            "invocation_id": 8,
+            "call_id": 1,
+            "operation": "echo",
+            "arguments": 1,
+        },
         {"type": "host_call", "call_id": 2, "operation": "echo", "arguments": 1},
         {"type": "host_call", "call_id": 0, "operation": "echo", "arguments": 1},
         {"type": "host_result", "call_id": 1, "ok": True, "value_present": True, "value": 1},

@@ -1,7 +1,6 @@
 """The strict reader."""
 
 import pytest
-
 from codemode_reference.strict_json import NotStrictError, read, well_formed
 
 

@@ -5,10 +5,9 @@ import math
 
 import _quickjs
 import pytest
+from codemode_reference.values import NotJSONError, encode, number
 from hypothesis import given
 from hypothesis import strategies as st
-
-from codemode_reference.values import NotJSONError, encode, number
 
 ENGINE = _quickjs.Context()
 STRINGIFY = ENGINE.eval("(text) => escape(JSON.stringify(JSON.parse(unescape(text))))")
@@ -21,13 +20,8 @@ doubles = st.floats(allow_nan=False, allow_infinity=False).filter(
 # An engine moves keys that look like array indexes to the front.
 keys = texts.map(lambda text: f"k{text}")
 json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53) + 1, 2**53 - 1)
-    | doubles
-    | texts,
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(keys, inner, max_size=4),
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | doubles | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
     max_leaves=12,
 )
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from codemode_reference import wire
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure

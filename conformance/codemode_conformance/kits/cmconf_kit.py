@@ -210,6 +210,8 @@ class _Adapter:
                 rest = rest[os.write(_OUT, rest) :]
             except BlockingIOError:
                 select.select([], [_OUT], [])
+            except BrokenPipeError:  # the harness is gone
+                os._exit(1)
 
     async def on_hello(self, v: int, key: str) -> None:  # noqa: ARG002 - a field of the line
         self.key = key

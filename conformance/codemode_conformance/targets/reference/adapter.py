@@ -9,7 +9,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kits"))
 
 from cmconf_kit import HOST_VALUES, failed, ok, serve
-
 from codemode_reference import Failure, Operation, Parent, PolicyError, default_policy
 from codemode_reference.cli import version
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables

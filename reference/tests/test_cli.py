@@ -1,0 +1,103 @@
+"""The command line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from codemode_reference.cli import main
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "inventory.js"
+
+
+def test_the_example_runs(capsys):
+    """Its value is printed as JSON."""
+    assert main(["run", str(EXAMPLE)]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"folder": "docs", "files": 2, "bytes": 7397},
+        {"folder": "src", "files": 2, "bytes": 8330},
+        {"folder": "nowhere", "error": "operation_failed"},
+    ]
+
+
+@pytest.fixture
+def program(tmp_path):
+    """`program(source)`: a file with that source."""
+
+    def write(source):
+        path = tmp_path / "program.js"
+        path.write_text(source, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def test_every_demonstration_operation_works(program, capsys):
+    """They take what their schemas say."""
+    source = (
+        "return [await codemode.echo({a: 1}), await codemode.add({a: 1, b: 2}), "
+        "await codemode.slow({seconds: 0}), (await codemode.listFiles({folder: '/'})).length];"
+    )
+    assert main(["run", program(source), "--json"]) == 0
+    assert capsys.readouterr().out == '[{"a": 1}, 3, "done", 5]\n'
+
+
+def test_a_failure_is_one_line(program, capsys):
+    """Code, message and fields on stderr, status 1; with --json as JSON."""
+    path = program("return codemode.slow({seconds: 9});")
+    assert main(["run", path, "--policy", "wall_time_ms=50"]) == 1
+    assert capsys.readouterr().err == (
+        "deadline_exceeded: the program ran longer than 50 ms (limit 50)\n"
+    )
+    assert main(["run", program("codemode.add()"), "--json"]) == 1
+    assert json.loads(capsys.readouterr().err)["code"] == "code_rejected"
+    assert main(["run", program("for (;;);"), "--policy", "wall_time_ms=20", "--json"]) == 1
+    assert main(["run", program("await codemode.listFiles({folder: 'x'})")]) == 1
+    assert "list_files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "/nonexistent.js"], "cannot read /nonexistent.js: No such file or directory\n"),
+        (["run", "/"], "cannot read /: Is a directory\n"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_line(arguments, message, capsys):
+    """Status 2 and no traceback."""
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == message
+
+
+def test_a_file_that_is_no_text_is_one_line(tmp_path, capsys):
+    """Bytes that are no UTF-8 are said to be none."""
+    path = tmp_path / "binary.js"
+    path.write_bytes(b"\xff\xfe")
+    assert main(["run", str(path)]) == 2
+    assert capsys.readouterr().err.endswith("not UTF-8 text\n")
+
+
+@pytest.mark.parametrize("row", ["wall_time_ms=0", "nonsense=1"])
+def test_a_bad_policy_is_named(row, program, capsys):
+    """Status 2 with the field."""
+    assert main(["run", program("return 1"), "--policy", row]) == 2
+    assert capsys.readouterr().err == (
+        f"invalid_policy: the policy is invalid: {row.partition('=')[0]}\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [[], ["run"], ["run", "x", "--policy", "a=b"], ["other"]])
+def test_misuse_is_told(arguments, capsys):
+    """Status 2 and the usage."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_it_runs_as_a_module(program):
+    """`python -m codemode_reference`."""
+    command = [sys.executable, "-m", "codemode_reference", "run", program("return {a: 1}")]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert json.loads(done.stdout) == {"a": 1}
