@@ -37,7 +37,7 @@ def dump(entries: Iterable[tuple[str, Observation]]) -> str:
     """The text of a recording: `entries` are digests and observations."""
     lines = []
     for digest, observation in sorted(entries, key=lambda entry: entry[1].case):
-        data = {"digest": digest, "observation": _pack(dataclasses.asdict(_rounded(observation)))}
+        data = {"digest": digest, "observation": _pack(dataclasses.asdict(_essential(observation)))}
         lines.append(json.dumps(data, ensure_ascii=True, separators=(",", ":")))
     return "".join(f"{line}\n" for line in lines)
 
@@ -52,8 +52,8 @@ def read(text: str) -> dict[str, tuple[str, Observation]]:
     return found
 
 
-def _rounded(observation: Observation) -> Observation:
-    """The observation with whole milliseconds: more would only be noise between recordings."""
+def _essential(observation: Observation) -> Observation:
+    """The observation without programs, which the cases have, and with whole milliseconds."""
 
     def whole(number: float | None) -> float | None:
         return None if number is None else float(round(number))
@@ -68,7 +68,9 @@ def _rounded(observation: Observation) -> Observation:
 
     def run(one: Run) -> Run:
         elapsed = float(round(one.elapsed_ms))
-        return dataclasses.replace(one, elapsed_ms=elapsed, calls=tuple(map(call, one.calls)))
+        return dataclasses.replace(
+            one, program="", elapsed_ms=elapsed, calls=tuple(map(call, one.calls))
+        )
 
     return dataclasses.replace(
         observation,

@@ -114,7 +114,7 @@ def test_operations_are_cancelled_at_the_deadline(limits):
 
 
 def test_a_late_reply_reaches_nobody(limits):
-    """An operation that will not be cancelled answers a run that is over; the next one is its own."""
+    """An operation that will not be cancelled answers into nothing; the next run has its own."""
 
     async def stubborn(arguments):
         started.set()

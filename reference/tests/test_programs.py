@@ -19,7 +19,7 @@ VALUES = [
     ("return 'left\\u0000right \\u2028';", "left\0right \u2028"),
     ("return {'k\\u2028': 'é\\u{1f600}', __proto__: null};", {"k\u2028": "é\U0001f600"}),
     ("return JSON.parse('{\"__proto__\": 1}');", {"__proto__": 1}),
-    ("return {d: new Date(0), get a() { return [1]; }};", {"d": "1970-01-01T00:00:00.000Z", "a": [1]}),
+    ("return {get a() { return [new Date(0)]; }};", {"a": ["1970-01-01T00:00:00.000Z"]}),
     ("class P { constructor() { this.a = 1; } get b() { return 2; } } return new P();", {"a": 1}),
     ("class P { get [Symbol.toStringTag]() { return 'P'; } } return new P();", {}),
     ("const s = {x: 1}; return [s, s];", [{"x": 1}, {"x": 1}]),
@@ -36,9 +36,8 @@ VALUES = [
     ("with ({a: 1}) { return a + 010; }", 9),
     ("'use strict'; return [typeof this, new.target === undefined];", ["undefined", True]),
     ("lab: for (;;) { break lab; } return ((a) => a)(3);", 3),
-    ("let c = 0; const dive = () => 1 + dive(); for (let i = 0; i < 9; i++) "
-     "{ try { dive(); } catch { c++; } } return c;", 9),
-    ("try { const a = []; for (;;) a.push('x'.repeat(1e6).split('')); } catch { return 'on'; }", "on"),
+    ("let c = 0; const f = () => 1 + f(); for (c of '12') try { f() } catch {} return c", "2"),
+    ("try { for (const a = []; ; ) a.push('x'.repeat(1e6).split('')) } catch { return 1 }", 1),
 ]  # fmt: skip
 
 
@@ -55,7 +54,7 @@ NO_VALUES = [
     ("let v = []; for (let i = 0; i < 128; i++) v = [v]; return v;", "too_deep"),
     ("let v = null; for (let i = 0; i < 20000; i++) v = [v]; return v;", "too_deep"),
     ("let v = {}; for (let i = 0; i < 40000; i++) v = {a: v}; return v;", "too_deep"),
-    ("let s = []; let d = s; for (let i = 0; i < 127; i++) d = [d]; return [s, [d]];", "too_deep"),
+    ("let s = [], d = s; for (let i = 0; i < 127; i++) d = [d]; return [s, [d]];", "too_deep"),
     ("const mk = () => ({get a() { return mk(); }}); return mk();", "too_deep"),
 ] + [
     (f"return {expression};", "not_json")
@@ -64,11 +63,11 @@ NO_VALUES = [
         "[, 1]", "Array(3)", "'a\\ud800'", "{'\\udc00': 1}", "{[Symbol()]: 1}", "new Map()",
         "new Set()", "new WeakMap()", "new WeakSet()", "/x/", "new Error('m')", "new Uint8Array(1)",
         "new ArrayBuffer(1)", "new DataView(new ArrayBuffer(1))", "new Boolean(true)",
-        "new Number(1)", "new String('x')", "Object(1n)", "Object(Symbol())", "[Promise.resolve(1)]",
+        "new Number(1)", "new String('x')", "Object(1n)", "Object(Symbol())",
+        "[Promise.resolve(1)]",
         "(function () { return arguments; })()", "(function* () {})()", "[][Symbol.iterator]()",
-        "class A extends Map {}, new A()".join(["[(", ")]"]).replace("class A", "A = class"),
+        "new (class extends Map {})()", "[Object.setPrototypeOf(Promise.resolve(1), null)]",
         "Object.setPrototypeOf(new Map(), null)", "Object.setPrototypeOf(new Date(), {})",
-        "Object.setPrototypeOf(Promise.resolve(1), null), 1].slice(0, 1)".join(["[", ""]),
         "Object.create(Map.prototype)", "globalThis", "Math", "codemode", "Object.prototype",
         "{toJSON() {}}", "{a: {toJSON() { return {b: () => 1}; }}}", "{get a() { throw 1; }}",
         "new Proxy([], {get: (t, k) => k === 'length' ? NaN : t[k]})", "((a) => (a.a = a))({})",

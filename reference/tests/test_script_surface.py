@@ -113,7 +113,7 @@ def test_the_largest_frame_that_fits_is_sent(run):
 
 
 def test_calls_are_counted_and_limited(run):
-    """The call after the last one rejects with code, operation and limit; uncaught it ends the run."""
+    """The call after the last one rejects with its limit; uncaught, it ends the run."""
     source = "for (let i = 0; i < 16; i++) await codemode.echo(i);"
     refused = run(source + caught("codemode.echo(17)")).value
     assert refused == {

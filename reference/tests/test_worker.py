@@ -125,8 +125,7 @@ BAD = [
     b"x" * 73729,
     b'{"type":"mystery"}\n',
     b'{"type":"host_call","invocation_id":7,"call_id":1,"operation":"a","arguments":1}\n',
-    b'{"type":"host_result","invocation_id":7,"call_id":1,"ok":true,"value_present":true,'
-    b'"value":1}\n',
+    b'{"type":"host_result","invocation_id":7,"call_id":1,"ok":true,"value_present":true,"value":1}\n',
 ]
 
 

@@ -3,8 +3,10 @@
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable, Collection
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kits"))
 
@@ -45,19 +47,22 @@ IDENTITY = {
     "host_values": HOST_VALUES,
 }
 # Operations belong to a session, calls to a run: a task knows the run that it works for.
-forward = ContextVar("forward")
+Call = Callable[[str, Any], Awaitable[Any]]
+forward: ContextVar[Call] = ContextVar("forward")
 
 
-def refusal(code, message, **fields):
-    entry = TABLES.errors[code]
-    error = {"code": code, **fields}
-    return failed(entry.category_of(fields.get("reason")), Exception(message), error=error)
+def refusal(code: str, message: str, **fields: Any) -> dict[str, Any]:
+    """Give a failure in our vocabulary, with the category of its code."""
+    category = TABLES.errors[code].category_of(fields.get("reason"))
+    return failed(category, Exception(message), error={"code": code, **fields})
 
 
 class Session:
+    """One parent with the policy and the operations of a session."""
+
     prelude = PRELUDE
 
-    def __init__(self, policy, given, ops):
+    def __init__(self, policy: dict[str, Any], given: Collection[str], ops: list[Any]) -> None:
         operations = [
             Operation(op["name"], self.handler(op["name"]), op["effect"], op["arguments"])
             for op in ops
@@ -71,13 +76,16 @@ class Session:
         }
 
     @staticmethod
-    def handler(name):
-        async def handle(arguments):
+    def handler(name: str) -> Callable[[Any], Awaitable[Any]]:
+        """Give a handler that forwards to whichever run it is called for."""
+
+        async def handle(arguments: Any) -> Any:
             return await forward.get()(name, arguments)
 
         return handle
 
-    async def run(self, source, _options, call, state):
+    async def run(self, source: str, _options: Any, call: Call, state: Any) -> dict[str, Any]:
+        """Run one program to its outcome."""
         forward.set(call)
         state.cancelled = asyncio.Event()
         outcome = await self.parent.invoke(source, cancel=state.cancelled)
@@ -85,14 +93,17 @@ class Session:
             return refusal(outcome.code, outcome.message, **outcome.fields)
         return ok(outcome.value) if outcome.value_present else ok()
 
-    async def cancel(self, state):
+    async def cancel(self, state: Any) -> None:
+        """Cancel a run."""
         state.cancelled.set()
 
-    async def close(self):
+    async def close(self) -> None:
+        """Close the parent."""
         await self.parent.close()
 
 
-async def opener(policy, ops, _session):
+async def opener(policy: dict[str, Any], ops: list[Any], _session: Any) -> Any:
+    """Open a session, or say why not; a row that is null is left out."""
     rows = {**default_policy(), **policy}
     try:
         session = Session({row: n for row, n in rows.items() if n is not None}, policy, ops)
