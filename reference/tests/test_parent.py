@@ -110,7 +110,7 @@ def test_operations_are_cancelled_at_the_deadline(limits):
         assert outcome.code == Code.deadline_exceeded
         await gate.cancelled.wait()
 
-    story(limits, tell, wall_time_ms=100)
+    story(limits, tell, wall_time_ms=500)
 
 
 def test_a_late_reply_reaches_nobody(limits):
@@ -129,7 +129,7 @@ def test_a_late_reply_reaches_nobody(limits):
 
     async def run():
         parent = Parent(
-            {**limits, "wall_time_ms": 150},
+            {**limits, "wall_time_ms": 500},
             [Operation("op", stubborn), Operation("echo", Gate().wait)],
         )
         first = await parent.invoke("return await codemode.op()")
@@ -164,7 +164,7 @@ def test_every_fault_is_followed_by_a_healthy_run(limits):
             assert isinstance(await parent.invoke(source), Failure)
             assert await parent.invoke("return 1") == Success(True, 1)
 
-    story(limits, tell, wall_time_ms=400)
+    story(limits, tell, wall_time_ms=800)
 
 
 def test_a_stalled_program_does_not_wait_for_the_deadline(limits):
@@ -229,7 +229,7 @@ def test_without_a_pidfd_exits_are_waited_for_in_a_thread(limits, monkeypatch):
         assert outcome in (Success(True, -1), outcome)
         assert await parent.invoke("return 1") == Success(True, 1)
 
-    story(limits, tell, wall_time_ms=100)
+    story(limits, tell, wall_time_ms=500)
 
 
 def test_windows_is_refused(monkeypatch):

@@ -29,7 +29,7 @@ IDENTITY = {
     "host_values": ["NaN"],
     **CONFIG.get("identity", {}),
 }
-state = {"key": "", "blocked": False}
+state = {"key": "", "blocked": False, "walls": {}, "first": True}
 runs = {}
 
 
@@ -46,8 +46,8 @@ def _emit(m, **fields):
 class _Run:
     """One run; the verb `x` is the method `_x`, which returns True when the run is over."""
 
-    def __init__(self, number, source):
-        self.r, self.source = number, source
+    def __init__(self, number, source, session):
+        self.r, self.source, self.session = number, source, session
         self.replies, self.news = {}, threading.Condition()
         self.cancelled = threading.Event()
         self.count = 0
@@ -86,8 +86,18 @@ class _Run:
         return self.replies[number]
 
     def _return(self, rest):
+        if rest == "1" and self._is_late():
+            time.sleep(state["walls"][self.session] / 1000)
+            return self.outcome(ok=False, category="time", native={})
         unwell = rest == "1" and CONFIG.get("unwell")
         return self.give(True if unwell else json.loads(rest))
+
+    def _is_late(self):
+        """Tell whether `return 1` passes its deadline, by the rule `late` of the configuration."""
+        wall, first = state["walls"][self.session], state["first"]
+        state["first"] = False
+        rules = {"first": first, "short": wall < 1000, "session": self.session == 2, "all": True}
+        return rules.get(CONFIG.get("late"), False)
 
     def _last(self, _):
         return self.give(self.reply)
@@ -244,6 +254,7 @@ class _Adapter:
             _emit("unsupported", **{**CONFIG["unsettable"], "s": message["s"]})
             return
         wall = policy.get("wall_time_ms", CONFIG.get("wall", 5000))
+        state["walls"][message["s"]] = wall
         effective = {"wall_time_ms": {"value": wall, "from": "set"}, **CONFIG.get("effective", {})}
         session = {"prelude": CONFIG.get("prelude", ""), "wrap": CONFIG.get("wrap", ["", ""])}
         _emit("opened", s=message["s"], effective=effective, unknown=[], **session)
@@ -252,7 +263,7 @@ class _Adapter:
         if message["options"] and "options.timeout" not in IDENTITY["capabilities"]:
             _emit("unsupported", of="run", r=message["r"], fields=list(message["options"]))
             return
-        run = runs[message["r"]] = _Run(message["r"], message["source"])
+        run = runs[message["r"]] = _Run(message["r"], message["source"], message["s"])
         threading.Thread(target=run.perform, daemon=True).start()
 
     def _return(self, message):

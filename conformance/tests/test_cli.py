@@ -1,0 +1,202 @@
+"""`cmconf` as people call it: exit codes, one-line errors, reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from codemode_conformance.cli import main
+from codemode_conformance.commands.smoke import STEPS
+from codemode_conformance.target import shipped_targets
+from codemode_spec import load
+from codemode_spec.schemas import problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from codemode_conformance.target import Target
+
+ROOT = Path(__file__).parents[2]
+
+
+def cmconf(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """The exit code, and what was printed."""
+    try:
+        code = main(words)
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    return code, out, err
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["run", "--target", "no-such"], "no-such"),
+        (["run", "--target", "no/such/target.toml"], "no/such/target.toml"),
+        (["run", "--case", "tim.sync-lop"], "did you mean tim.sync-loop?"),
+        (["run", "--case", "zzz"], "`cmconf list` shows them all"),
+        (["run", "--report", "pdf=x"], "is not KIND=PATH with one of: json"),
+        (["run", "--report", "json=no/such/folder/x.json"], "there is no folder no/such/folder"),
+        (["smoke", "no-such"], "no-such"),
+        (["dance"], "invalid choice: 'dance'"),
+        ([], "required: COMMAND"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(capsys, words: list[str], reason: str) -> None:
+    """It says what was wrong and what to do."""
+    code, out, err = cmconf(capsys, *words)
+    assert code == 2
+    assert reason in err.splitlines()[-1]
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    ("config", "engine", "reason"),
+    [
+        ({"start": "die"}, {}, 'status 3.*"no engine here: \\\\x1b'),
+        ({"start": "silent"}, {"start_timeout_ms": 600}, r"within 0\.6 s \(start_timeout_ms"),
+        ({"start": "noise"}, {"start_timeout_ms": 900}, r'"Welcome \\x1b\[2J to the engine"'),
+        ({}, {"command": ["no-such-command-here"]}, "no-such-command-here"),
+        ({"mute": ["open"]}, {"start_timeout_ms": 5000}, "open"),
+    ],
+)
+def test_a_target_that_does_not_start_is_one_line_and_exit_3(
+    capsys, targets: Callable[..., Target], config, engine, reason: str
+) -> None:
+    """Whatever it does instead of answering, nothing hangs and the line can be acted on."""
+    target = targets(config, engine=engine)
+    code, _, err = cmconf(capsys, "run", "--target", str(target.file))
+    assert code == 3
+    (line,) = err.strip().splitlines()
+    assert line.startswith("cmconf: ")
+    assert re.search(reason, line), line
+    assert "\x1b" not in err
+
+
+def test_claims_that_differ_are_exit_2(capsys, targets: Callable[..., Target]) -> None:
+    """Target file and target must say the same."""
+    target = targets({}, claims={})
+    code, _, err = cmconf(capsys, "run", "--target", str(target.file))
+    assert code == 2
+    assert "no link for: alternatives.script_style, policy.wall_time_ms" in err
+
+
+def test_nothing_judged_is_exit_5(capsys, targets: Callable[..., Target]) -> None:
+    """A run without a verdict is no success."""
+    target = targets({"identity": {"alternatives": {}, "settable": [], "capabilities": []}}, claims={})
+    code, out, _ = cmconf(capsys, "run", "--target", str(target.file), "--case", "cal.total")
+    assert code == 5
+    assert "no verdict on the whole" in out
+    assert "needs op.value (1)" in out
+
+
+def test_the_reference_conforms_on_a_few_cases_and_its_report_fits_the_schema(
+    capsys, tmp_path: Path
+) -> None:
+    """The report names suite, specification, cases and target, and each layer's requirement."""
+    path = tmp_path / "report.json"
+    words = ["run", "--case", "ret.value", "--case", "tim.deadline-kept", "--report", f"json={path}"]
+    code, out, _ = cmconf(capsys, *words)
+    assert code == 0
+    specification = load()
+    assert f"specification {specification.revision}" in out
+    assert specification.cases_digest[:16] in out
+    report = json.loads(path.read_text(encoding="utf-8"))
+    assert problems("report", report, "report.json") == []
+    assert report["cases_digest"] == specification.cases_digest
+    assert report["totals"] == {"pass": 12}
+    assert report["selection"] == {
+        **{"role": "engine", "cases": 12, "of": len(specification.cases), "complete": False},
+    }
+    kept = next(entry for entry in report["cases"] if entry["id"] == "tim.deadline-kept")
+    assert kept["reproduce"] == "cmconf run --target reference --case tim.deadline-kept"
+    assert 300 <= kept["evidence"]["runs"][0]["elapsed_ms"] <= 800
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_one_case_is_shown_with_its_program_and_evidence(capsys) -> None:
+    """The reproduction line of a failure shows all that is known."""
+    code, out, _ = cmconf(capsys, "run", "--case", "cal.one-after-the-other")
+    assert code == 0
+    for text in ("PASS cal.one-after-the-other", "CM-CAL-007", 'sum += await host.call("next"'):
+        assert text in out
+    assert "call 5 next at" in out
+
+
+def test_a_failure_is_shown_with_its_reproduction_line(capsys, targets) -> None:
+    """Expected, observed, the requirement and a line to paste; exit 1."""
+    # To the fake adapter the program `throw ...` is no verb it knows: it gives no outcome at all.
+    target = targets({}, engine={"grace_ms": 100})
+    words = ["run", "--target", str(target.file), "--case", "tim.sync-loop"]
+    code, out, _ = cmconf(capsys, *words)
+    assert code == 1
+    assert "FAIL tim.sync-loop" in out
+    assert re.search(r"expected +exactly one outcome\n +observed +no outcome \(silent\)", out)
+    assert f"run it    cmconf run --target {target.file} --case tim.sync-loop" in out
+
+
+def test_listings_and_smoke(capsys) -> None:
+    """Everything that exists can be listed; the reference is on its feet."""
+    code, out, _ = cmconf(capsys, "list")
+    assert code == 0
+    assert len(out.splitlines()) == len(load().cases)
+    code, out, _ = cmconf(capsys, "list", "requirements")
+    assert out.startswith("CM-CAL-001")
+    code, out, _ = cmconf(capsys, "list", "targets")
+    assert [line.split()[0] for line in out.splitlines()] == list(shipped_targets())
+    code, out, _ = cmconf(capsys, "smoke")
+    assert code == 0
+    assert out.count("ok    ") == len(STEPS) + 1
+
+
+def test_the_specification_is_checked_and_its_schemas_printed(capsys, tmp_path: Path) -> None:
+    """A broken one is refused with file, path and reason."""
+    assert cmconf(capsys, "spec", "check")[0] == 0
+    code, out, _ = cmconf(capsys, "spec", "schema", "case")
+    assert json.loads(out)["title"] == "Cases of one area"
+    code, _, err = cmconf(capsys, "spec", "check", "--root", str(tmp_path))
+    assert code != 0
+    assert "cmconf: specification: policy.json: there is no such file" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_shows_what_it_has_and_leaves_nothing(tmp_path: Path, number) -> None:
+    """Exit 130, no traceback, no process left."""
+    mark = f"CMCONF_TEST_MARK={os.getpid()}-{number}"
+    words = [sys.executable, "-m", "codemode_conformance", "run"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**environment, **dict([mark.split("=")])},
+        cwd=tmp_path,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        seen = b""
+        while b"CAL  ." not in seen:
+            seen += process.stdout.read(1)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"interrupted" in out
+    assert err == b""
+    assert not (tmp_path / ".cmconf-cache").exists()
+
+
+def test_the_gate_calls_the_command_of_the_readme() -> None:
+    """What a newcomer is told is what is checked."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    line = "python3 -m venv .venv && .venv/bin/pip install -q tox && .venv/bin/tox -q"
+    assert f"\n{line}\n" in readme
+    assert "sed -n 's/^" in (ROOT / ".ci/run").read_text(encoding="utf-8")
