@@ -26,7 +26,10 @@ MODULES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The target's own words. `capabilities` includes `policy.<row>` for each settable row."""
+    """The target's own words. `capabilities` includes `policy.<row>` for each settable row.
+
+    `typed` names categories that rest on the target's codes although `mapping` is `text`.
+    """
 
     target: str
     version: str
@@ -38,6 +41,7 @@ class Identity:
     sessions: int = 1
     runs_per_session: int = 1
     host_values: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
     effective: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -97,6 +101,7 @@ def identity_of(data: Mapping[str, Any]) -> Identity:
         sessions=data.get("sessions", 1),
         runs_per_session=data.get("runs_per_session", 1),
         host_values=tuple(data.get("host_values", ())),
+        typed=tuple(data.get("typed", ())),
         effective=MappingProxyType(dict(data.get("effective", {}))),
     )
 

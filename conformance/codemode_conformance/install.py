@@ -70,20 +70,25 @@ class _Installer:
         self._node: Node | None = None
 
     def install(self) -> Installed:
+        install = self._target.install
+        if not install.steps and install.node is None and install.lock is None:
+            # Nothing is brought in: no folder appears where the command was called.
+            self._probe(self._target.folder)
+            return Installed(self._target, self._values())
         self._cache.mkdir(parents=True, exist_ok=True)
         # Nothing of the cache belongs into anybody's repository.
         (self._cache / ".gitignore").write_text("*\n", encoding="ascii")
         with self._locked():
-            wanted = self._target.install.node
+            wanted = install.node
             if wanted is not None:
                 self._node = find_node(wanted, self._cache, self._step)
             stamp = self._folder / _STAMP
             if not stamp.is_file():
                 self._fill()
-                self._probe()
+                self._probe(self._folder)
                 stamp.write_text(json.dumps({"digest": self._target.digest}) + "\n", "utf-8")
             else:
-                self._probe()
+                self._probe(self._folder)
         return Installed(self._target, self._values())
 
     def _values(self) -> dict[str, str]:
@@ -134,23 +139,23 @@ class _Installer:
             env["PATH"] = os.pathsep.join([str(self._node.path.parent), path])
         return env
 
-    def _probe(self) -> None:
+    def _probe(self, folder: Path) -> None:
         probe = self._target.probe
         if probe is None:
             return
-        found = self._read(probe)
+        found = self._read(probe, folder)
         if found != self._target.version:
             raise InstallError(
                 f"{self._target.file}: target.version is {self._target.version!r}, "
                 f"but the probe found {quoted(found)}; correct the file or the lock"
             )
 
-    def _read(self, probe: Probe) -> str:
+    def _read(self, probe: Probe, folder: Path) -> str:
         values = self._values()
         if probe.file is None:
             words = [expand(word, values, "target.probe") for word in probe.command]
             try:
-                output = run_tool(words, self._env(), self._folder, _PROBE_MS)
+                output = run_tool(words, self._env(), folder, _PROBE_MS)
             except ToolError as error:
                 raise InstallError(f"the version probe {for_shell(words)}: {error}") from None
             return output.strip().splitlines()[0].strip() if output.strip() else ""

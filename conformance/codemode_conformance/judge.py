@@ -36,6 +36,7 @@ class Standing:
 
     capabilities: frozenset[str]
     mapping: str  # typed | text
+    typed: frozenset[str] = frozenset()
 
 
 def judge(  # noqa: PLR0913, PLR0917  all that a verdict depends on
@@ -159,10 +160,11 @@ def _run_findings(
     if expected is None:
         return {}
     corroborated = layers.corroborate(run, observation.effective, cancelled=cancelled)
+    typed = None if standing.mapping == "typed" else standing.typed
     candidates = [
         {
             "outcome": layers.outcome(run, legal),
-            "category": layers.category(run, legal, standing.mapping, corroborated),
+            "category": layers.category(run, legal, typed, corroborated),
             "code": layers.code(run, legal),
             "value": layers.value(run, legal),
             "calls": layers.calls(run, legal),

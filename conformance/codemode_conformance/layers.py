@@ -89,14 +89,22 @@ def corroborate(run: Run, effective: Mapping[str, Any], *, cancelled: bool) -> f
     return frozenset(spoken)
 
 
-def category(run: Run, legal: Outcome, mapping: str, corroborated: frozenset[str]) -> Finding:
-    """The failure has a wanted category; a label read from text needs the harness's word."""
+def category(
+    run: Run, legal: Outcome, typed: frozenset[str] | None, corroborated: frozenset[str]
+) -> Finding:
+    """The failure has a wanted category.
+
+    `typed` are the categories that rest on codes of the target, None for all; `corroborated` those
+    that the harness's clock and ledger speak for. Any other label comes from text, and is judged
+    only where a typed one is wanted in its place.
+    """
     if not legal.want or run.end is not End.FAILURE:
         return PASSED
-    fits = run.category in (*legal.want, *legal.allow)
-    if mapping == "text" and not (fits and run.category in corroborated):
+    if typed is not None and not (
+        run.category in typed | corroborated or typed.issuperset(legal.want)
+    ):
         return Finding(Verdict.UNTESTABLE, "failed, label not judged")
-    if fits:
+    if run.category in (*legal.want, *legal.allow):
         return PASSED
     wanted = " or ".join((*legal.want, *legal.allow))
     return failed(f"category {wanted}", describe(run), "another reason than the one named")

@@ -26,7 +26,7 @@ def run_cases(
 
     A case that the target cannot be asked is not put to it. Only KeyboardInterrupt comes through.
     """
-    standing = Standing(identity.capabilities, identity.mapping)
+    standing = Standing(identity.capabilities, identity.mapping, frozenset(identity.typed))
     requirements = specification.requirements
     for case in cases:
         reason = obstacle(case, identity, "engine")

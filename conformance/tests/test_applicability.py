@@ -36,7 +36,11 @@ def test_a_target_that_declares_everything_is_asked_everything() -> None:
     ("case", "change", "reason"),
     [
         ("cal.total", {"capabilities": frozenset()}, "needs op.value"),
-        ("tim.sync-loop", {"capabilities": frozenset()}, "needs policy.wall_time_ms or options.timeout"),
+        (
+            "tim.sync-loop",
+            {"capabilities": frozenset()},
+            "needs policy.wall_time_ms or options.timeout",
+        ),
         ("tim.sync-loop", {"capabilities": frozenset({"options.timeout"})}, None),
         ("tim.job-chain.await", {"alternatives": {"script_style": "sync"}}, "script_style is sync"),
         ("tim.job-chain.await", {"alternatives": {}}, "script_style is not declared"),
@@ -54,4 +58,7 @@ def test_a_case_is_not_put_to_a_target_that_lacks_what_it_needs(case, change, re
 
 def test_a_case_of_another_role_is_not_asked() -> None:
     """Cases name the roles in which they make sense."""
-    assert obstacle(SPECIFICATION.cases["cal.total"], EVERYTHING, "server") == "not for the server role"
+    assert (
+        obstacle(SPECIFICATION.cases["cal.total"], EVERYTHING, "server")
+        == "not for the server role"
+    )

@@ -28,7 +28,7 @@ def test_a_value_is_observed_and_the_next_program_runs(
     assert run.value == Value(present=True, value={"a": [1, None]})
     assert run.deadline_ms == 5_000
     assert (observation.after, observation.after_detail) == (Health.HEALTHY, "")
-    assert observation.effective == {"wall_time_ms": 5_000}
+    assert observation.effective == {"wall_time_ms": 5_000, "wrapper_bytes": 0}
     assert observation.fault is observation.unsupported is None
     engine.run(case_of("absent"))
     assert engine.starts == 1
@@ -127,7 +127,7 @@ def test_a_row_is_set_as_policy_or_as_option(fake_engine: MakeEngine, case_of: M
     engine = fake_engine({"identity": identity}, claims=links)
     observation = engine.run(case).observation
     assert observation.runs[0].deadline_ms == 700
-    assert observation.effective == {"wall_time_ms": 5_000}
+    assert observation.effective == {"wall_time_ms": 5_000, "wrapper_bytes": 0}
     case = case_of(set={"memory_bytes": 1_048_576})
     assert engine.run(case).observation.unsupported == "the target cannot set memory_bytes"
 
@@ -154,7 +154,7 @@ def test_an_answer_other_than_one_is_unhealthy(fake_engine: MakeEngine, case_of:
     engine = fake_engine({"unwell": True})
     observation = engine.run(case_of("return 2")).observation
     assert observation.after is Health.UNHEALTHY
-    assert observation.after_detail == '`return 1` gave "True"'
+    assert observation.after_detail == "`return 1`: value true"
     engine.run(case_of())
     assert engine.starts == 2
 

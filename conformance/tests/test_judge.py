@@ -93,6 +93,20 @@ def test_a_label_read_from_text_needs_the_word_of_the_harness() -> None:
     assert verdict(ready, other, Standing(frozenset(), "typed"))["category"] is Verdict.FAIL
 
 
+def test_a_category_that_rests_on_codes_is_judged_beside_others_from_text() -> None:
+    """`typed` lists them: wanted or seen, such a label counts; between two others none does."""
+    some = Standing(frozenset(), "text", frozenset({"time", "calls"}))
+    ready, observation = seen("tim.sync-loop")
+    assert verdict(ready, observation, some)["category"] is Verdict.PASS
+    wrong = with_run(observation, category="script")
+    assert verdict(ready, wrong, some)["category"] is Verdict.FAIL
+    ready, observation = seen("err.forged.time")
+    assert verdict(ready, observation, some)["category"] is Verdict.UNTESTABLE
+    assert verdict(ready, with_run(observation, category="time"), some)["category"] is Verdict.FAIL
+    memory = with_run(observation, category="memory")
+    assert verdict(ready, memory, some)["category"] is Verdict.UNTESTABLE
+
+
 def test_an_outcome_that_had_to_be_forced_is_late() -> None:
     """A target that ends only once the harness answers its calls has no deadline."""
     ready, observation = seen("tim.lost-reply")
@@ -138,7 +152,9 @@ def test_a_fault_is_an_error_and_no_verdict_on_the_target() -> None:
     ready, observation = seen("ret.value.zero")
     broken = replace(observation, fault=Fault("adapter", "a line breaks the schema"))
     assert verdict(ready, broken)["outcome"] is Verdict.ERROR
-    entry = judge(ready.case, None, replace(observation, runs=()), SPECIFICATION.requirements, ALL_CLAIMED)
+    entry = judge(
+        ready.case, None, replace(observation, runs=()), SPECIFICATION.requirements, ALL_CLAIMED
+    )
     assert entry.verdict is Verdict.ERROR
 
 
@@ -178,7 +194,9 @@ def test_any_legal_outcome_will_do_and_the_nearest_explains_a_fail() -> None:
 def test_the_verdict_of_a_case_is_the_worst_of_its_layers() -> None:
     """Error before fail before pass before untestable before unsupported."""
     ready, observation = seen("tim.sync-loop")
-    entry = judge(ready.case, ready, observation, SPECIFICATION.requirements, Standing(frozenset(), "text"))
+    entry = judge(
+        ready.case, ready, observation, SPECIFICATION.requirements, Standing(frozenset(), "text")
+    )
     assert entry.verdict is Verdict.PASS
     assert isinstance(entry, CaseVerdict)
     wrong = with_run(observation, end=End.VALUE, value=Value(present=True, value=1))

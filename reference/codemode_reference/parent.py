@@ -62,8 +62,10 @@ class Parent:
         self._rules = frame_rules(self._tables, self._profile)
         if not wire.rest_fits(self._execute_fields(MAX_SAFE), self._tables.execute_parts):
             raise PolicyError(Code.invalid_policy, "operations")
+        # Before there is a directory to clean up: without an engine this fails.
+        program = b"" if worker_command else worker_program()
         self._scratch = scratch.Scratch()
-        self._command = list(worker_command or self._install_worker())
+        self._command = list(worker_command or self._install_worker(program))
         # One thread for as long as this parent lives: a worker may be tied to the life of the
         # thread that started it.
         self._spawner = ThreadPoolExecutor(1, thread_name_prefix="codemode-spawn")
@@ -136,10 +138,10 @@ class Parent:
             "operations": self._catalogue.described(),
         }
 
-    def _install_worker(self) -> list[str]:
-        program = self._scratch.path / "worker.pyc"
-        program.write_bytes(worker_program())
-        return [sys.executable, "-I", "-S", "-E", str(program)]
+    def _install_worker(self, program: bytes) -> list[str]:
+        path = self._scratch.path / "worker.pyc"
+        path.write_bytes(program)
+        return [sys.executable, "-I", "-S", "-E", str(path)]
 
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._host_work.add(task)

@@ -42,6 +42,7 @@ def report(summary: Summary) -> dict[str, Any]:
             "identity": {
                 "language": list(identity.languages),
                 "mapping": identity.mapping,
+                "typed": list(identity.typed),
                 "settable": list(identity.settable),
                 "capabilities": sorted(identity.capabilities),
                 "alternatives": {

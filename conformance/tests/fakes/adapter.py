@@ -96,7 +96,8 @@ class _Run:
         """Tell whether `return 1` passes its deadline, by the rule `late` of the configuration."""
         wall, first = state["walls"][self.session], state["first"]
         state["first"] = False
-        rules = {"first": first, "short": wall < 1000, "session": self.session == 2, "all": True}
+        wedged = self.session == state.setdefault("wedged", self.session)
+        rules = {"first": first, "short": wall < 1000, "session": wedged, "all": True}
         return rules.get(CONFIG.get("late"), False)
 
     def _last(self, _):

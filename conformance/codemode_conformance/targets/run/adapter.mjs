@@ -76,6 +76,7 @@ function open(policy, ops) {
 
 serve({
   target: "run", version, language: ["javascript"], mapping: "text", sessions: 1, runs_per_session: 4,
+  typed: ["time", "cancelled", "capacity", "source", "calls", "protocol"], // one code each; the others share codes
   settable: Object.keys(LIMITS), host_values: hostValues,
   capabilities: [...Object.keys(LIMITS).map((row) => `policy.${row}`), "op.value", "op.fail", "op.delay", "op.never",
     "op.native", "op.ledger", "op.many", "cancel.native", "call_cancelled", "parallel.4", "odd", "raw"],
