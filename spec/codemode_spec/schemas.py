@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jsonschema.exceptions import ValidationError
 
-BASE = "https://codemode-conformance.org/schema/"
+BASE = "https://codemode-conformance.example/schema/"
 
 
 @cache
