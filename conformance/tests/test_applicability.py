@@ -17,9 +17,12 @@ EVERYTHING = Identity(
     settable=("wall_time_ms", "host_calls"),
     alternatives={**SPECIFICATION.tables.profiles["process-async"].alternatives},
     capabilities=frozenset(
-        "contract op.value op.fail op.delay op.never op.native op.ledger op.many raw cancel.native "
-        "policy.wall_time_ms policy.host_calls policy.host_result_bytes "
-        "policy.cumulative_host_result_bytes parallel.2".split()
+        {
+            *("contract", "op.value", "op.fail", "op.delay", "op.never", "op.native", "op.ledger"),
+            *("op.many", "raw", "cancel.native", "parallel.2", "policy.wall_time_ms"),
+            *("policy.host_calls", "policy.host_result_bytes"),
+            "policy.cumulative_host_result_bytes",
+        }
     ),
     mapping="typed",
     host_values=("NaN", "cycle", "bigint", "function"),

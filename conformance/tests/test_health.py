@@ -31,7 +31,7 @@ def test_a_late_next_program_is_judged_by_what_else_works(
     health: Health,
     fault: str | None,
 ) -> None:
-    """One slow start is forgiven; a session that stays dead is not; a slow machine judges nothing."""
+    """A slow start is forgiven, a session that stays dead is not, a slow machine is no FAIL."""
     engine = fake_engine({"late": late, "wall": 2000})
     engine.start()
     seen = engine.run(case_of("return 2", set={"wall_time_ms": 200})).observation

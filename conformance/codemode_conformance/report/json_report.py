@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from codemode_conformance.verdicts import CaseVerdict, LayerVerdict, Verdict
 
 
-def reproduction(summary: Summary, case: str) -> str:
+def reproduction(summary: Summary, case: str, program: str = "cmconf") -> str:
     """The command line that runs one case again."""
     target = summary.target
     name = target.name if target.folder.parent == SHIPPED else str(target.file)
-    return for_shell(["cmconf", "run", "--target", name, "--case", case])
+    return for_shell([program, "run", "--target", name, "--case", case])
 
 
 def report(summary: Summary) -> dict[str, Any]:

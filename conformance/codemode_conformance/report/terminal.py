@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from codemode_conformance.escape import for_terminal
@@ -34,6 +35,14 @@ _COLUMNS: Final = (
     Verdict.UNTESTABLE,
     Verdict.UNSUPPORTED,
 )
+
+
+def _program() -> str:
+    """How this command is called from here: by its path where it lies below, as under tox."""
+    called = Path(sys.argv[0])
+    if called.name == "cmconf" and called.is_relative_to(Path.cwd()):
+        return str(called.relative_to(Path.cwd()))
+    return "cmconf"
 
 
 class Terminal:
@@ -83,7 +92,8 @@ class Terminal:
                 self._layer(layer)
         if details:
             self._evidence(entry)
-        self._print(f"  run it    {reproduction(self._summary, entry.case.id)}\n")
+        line = reproduction(self._summary, entry.case.id, _program())
+        print(f"  run it    {line}\n", file=self._stream)  # escaped for the shell already
 
     def _layer(self, layer: LayerVerdict) -> None:
         requirement, finding = layer.requirement, layer.finding
