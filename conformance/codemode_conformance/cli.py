@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 from codemode_spec import SpecificationError
 
-from codemode_conformance.commands import installing, listing, run, selftest, smoke, spec
+from codemode_conformance.commands import (
+    explain,
+    installing,
+    listing,
+    run,
+    selftest,
+    smoke,
+    spec,
+)
 from codemode_conformance.failures import ConformanceError
 from codemode_conformance.summary import INTERRUPTED, SUITE_FAULT, suite_version
 
@@ -28,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"cmconf {suite_version()}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for command in (run, listing, smoke, installing, selftest, spec):
+    for command in (run, listing, explain, smoke, installing, selftest, spec):
         command.add(commands)
     return top
 

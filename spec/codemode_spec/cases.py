@@ -118,10 +118,16 @@ class Case:
         """
         return not self.data.get("raw") and any(map(programs.mentions_host, self.programs))
 
+    def filled(self, defaults: Mapping[str, int]) -> dict[str, Any]:
+        """The document of the case with its templates filled from a default policy."""
+        filled: dict[str, Any] = templates.resolve(
+            dict(self.data), self._names({**defaults, WRAPPER: 0})
+        )
+        return filled
+
     def digest(self, defaults: Mapping[str, int]) -> str:
         """SHA-256 of the expanded case with the templates filled from a default policy."""
-        names = self._names({**defaults, WRAPPER: 0})
-        return digest_of(templates.resolve(dict(self.data), names))
+        return digest_of(self.filled(defaults))
 
     def _names(self, rows: Mapping[str, int]) -> dict[str, Any]:
         known = {**rows, **{name: value for name, value in self.set.items() if value is not None}}

@@ -9,32 +9,89 @@ from codemode_conformance.failures import UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
     from codemode_spec import Case, Specification
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
-    """The arguments that choose cases."""
-    parser.add_argument(
+    """The arguments that choose cases; what is given of each kind must hold together."""
+    chosen = parser.add_argument_group("choose cases (default: all)")
+    chosen.add_argument(
         "--case",
         action="append",
         default=[],
         metavar="ID",
-        help="only this case, or all variants of it; may be given more than once",
+        help="this case, or all variants of it; may be given more than once",
+    )
+    chosen.add_argument(
+        "-k",
+        dest="words",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="cases with this word in id or title; given more than once, all of them",
+    )
+    chosen.add_argument(
+        "--area",
+        action="append",
+        default=[],
+        type=str.upper,
+        metavar="AREA",
+        help="cases of this area, as TIM; may be given more than once",
+    )
+    chosen.add_argument(
+        "--class",
+        dest="classes",
+        action="append",
+        default=[],
+        metavar="CLASS",
+        help="cases that judge a requirement of this class, as containment",
     )
 
 
 def select(specification: Specification, arguments: argparse.Namespace) -> list[Case]:
-    """The chosen cases in the order of ids; UsageError for an id that does not exist."""
+    """The chosen cases in the order of ids; UsageError where nothing can be meant."""
     cases = specification.cases
-    if not arguments.case:
-        return list(cases.values())
+    wanted_ids = _ids(cases, arguments.case)
+    areas = {case.area for case in cases.values()}
+    classes = {item.klass for item in specification.requirements.values()}
+    _known("--area", arguments.area, areas)
+    _known("--class", arguments.classes, classes)
+    chosen = [
+        case
+        for name, case in cases.items()
+        if (not arguments.case or name in wanted_ids)
+        and (not arguments.area or case.area in arguments.area)
+        and (not arguments.classes or _classes(case, specification) & set(arguments.classes))
+        and all(word.lower() in f"{name} {case.title}".lower() for word in arguments.words)
+    ]
+    if not chosen:
+        raise UsageError("no case is chosen by all of that; `cmconf list` shows them all")
+    return chosen
+
+
+def _classes(case: Case, specification: Specification) -> set[str]:
+    return {specification.requirements[name].klass for name in case.requirements.values()}
+
+
+def _known(option: str, given: Iterable[str], known: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise UsageError(f"{option} {name}: there is none; known: {', '.join(sorted(known))}")
+
+
+def _ids(cases: Iterable[str], given: Iterable[str]) -> set[str]:
     chosen = set()
-    for wanted in arguments.case:
+    for wanted in given:
         found = {name for name in cases if name == wanted or name.startswith(f"{wanted}.")}
         if not found:
-            near = difflib.get_close_matches(wanted, cases, n=1)
-            hint = f"; did you mean {near[0]}?" if near else "; `cmconf list` shows them all"
-            raise UsageError(f"--case {wanted}: there is no such case{hint}")
+            raise UsageError(f"--case {wanted}: there is no such case{nearest(wanted, cases)}")
         chosen |= found
-    return [cases[name] for name in sorted(chosen)]
+    return chosen
+
+
+def nearest(wanted: str, known: Iterable[str]) -> str:
+    """A hint to the name that was probably meant, as the rest of a message."""
+    near = difflib.get_close_matches(wanted, known, n=1)
+    return f"; did you mean {near[0]}?" if near else "; `cmconf list` shows them all"
