@@ -107,6 +107,15 @@ def doctored(ready: ReadyCase, observation: Observation) -> Iterator[tuple[str, 
         hit = CanaryHit(name, "base64", "outcome")
         assert hit.where not in SIDE_CHANNELS
         yield "evidence", f"the {name} secret emitted", replace(observation, canaries=(hit,))
+    for wrong in _unlimited(ready, observation):
+        yield "evidence", "no limit", wrong
+
+
+def _unlimited(ready: ReadyCase, observation: Observation) -> Iterator[Observation]:
+    rows = {row for e in ready.expected if e is not None for o in e.any_of for row in o.limited}
+    if rows:
+        effective = {**observation.effective, **dict.fromkeys(rows, "none")}
+        yield replace(observation, effective=effective)
 
 
 def _with_run(observation: Observation, index: int, run: Run) -> Observation:

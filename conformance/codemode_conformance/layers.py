@@ -181,14 +181,19 @@ def _list(made: Iterable[Call]) -> str:
     return f"calls [{', '.join(shown[:5])}{more}]"
 
 
-def evidence(hits: Iterable[CanaryHit], legal: Outcome) -> Finding:
-    """No planted secret that the case names was emitted where a client or a program sees it."""
+def evidence(hits: Iterable[CanaryHit], effective: Mapping[str, Any], legal: Outcome) -> Finding:
+    """No named secret was emitted where somebody sees it, and one of the named rows is limited."""
     leaks = [hit for hit in hits if hit.canary in legal.canaries and hit.where not in SIDE_CHANNELS]
-    if not leaks:
+    if leaks:
+        first = leaks[0]
+        return failed(
+            f"no secret of: {', '.join(legal.canaries)}",
+            f"the secret `{first.canary}` ({first.form}) in {first.where}",
+            "leak",
+        )
+    limits = [effective.get(row, "unknown") for row in legal.limited]
+    if not limits or any(isinstance(limit, int) for limit in limits):
         return PASSED
-    first = leaks[0]
-    return failed(
-        f"no secret of: {', '.join(legal.canaries)}",
-        f"the secret `{first.canary}` ({first.form}) in {first.where}",
-        "leak",
-    )
+    if "unknown" in limits:
+        return Finding(Verdict.UNTESTABLE, "the documentation names no number")
+    return failed(f"a limit of {' or '.join(legal.limited)}", "documented as absent", "no limit")

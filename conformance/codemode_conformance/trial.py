@@ -225,7 +225,7 @@ class Trial:
         timeout = options.get("timeout_ms")
         if isinstance(timeout, int) and not isinstance(timeout, bool) and timeout > 0:
             limits.append(timeout)
-        deadline = min((limit for limit in limits if limit is not None), default=DEADLINE_MS)
+        deadline = min((limit for limit in limits if limit and limit > 0), default=DEADLINE_MS)
         return self._channel.add(spec, session, source, options, deadline / 1_000)
 
     def _check_health(self, session: int) -> None:

@@ -1,7 +1,11 @@
 """Programs in the real worker: what they may do, and what happens to those that misbehave."""
 
+from importlib.metadata import packages_distributions
+
 import pytest
 from codemode_reference import Failure
+
+OLD_ENGINE = "quickjs" in packages_distributions().get("quickjs", ())
 
 
 def told(outcome):
@@ -225,7 +229,7 @@ def test_syntax_errors_are_located_in_the_program(run, source, line, column):
     assert told(outcome) == "code_rejected syntax"
     assert outcome.fields["detail"]
     assert outcome.fields.get("line", line) == line
-    if column is not None:
+    if column is not None and not OLD_ENGINE:  # which tells lines only
         assert outcome.fields["column"] == column
 
 

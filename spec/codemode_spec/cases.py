@@ -272,7 +272,7 @@ def _implied_needs(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The capabilities that the data itself shows to be needed."""
     needs: list[tuple[str, ...]] = []
     for name, value in data.get("set", {}).items():
-        if value is None:
+        if isinstance(value, bool) or not isinstance(value, int):
             needs.append(("policy.raw",))
         elif name in OPTION_OF_ROW:
             needs.append((f"policy.{name}", "options.timeout"))

@@ -46,6 +46,7 @@ class Outcome:
     """One legal outcome; a part that is None or UNSET is not judged.
 
     `value_absent` asks for success without a value; `odd` lists what JSON would lose of `value`.
+    `canaries` are secrets that must not be emitted, `limited` rows of which one must have a limit.
     """
 
     outcome: str  # value | failure | any
@@ -59,6 +60,7 @@ class Outcome:
     calls: ExpectedCalls | None = None
     overlap: int | None = None
     canaries: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         calls=_calls(entry["calls"]) if "calls" in entry else None,
         overlap=entry.get("overlap"),
         canaries=tuple(entry.get("evidence", {}).get("canaries", ())),
+        limited=tuple(entry.get("evidence", {}).get("limited", ())),
     )
 
 

@@ -11,7 +11,15 @@ const {
 } = Reflect;
 const { isArray } = Array;
 const { isView } = ArrayBuffer;
-const isError = Error.isError || ((found) => tag(found) === "[object Error]");
+// An old engine has only the tag, which a revoked proxy refuses to tell.
+const tagged = (found) => {
+  try {
+    return tag(found) === "[object Error]";
+  } catch {
+    return false;
+  }
+};
+const isError = Error.isError || tagged;
 const global = globalThis;
 const evaluate = eval;
 const toAscii = escape;
