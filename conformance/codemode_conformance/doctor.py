@@ -107,8 +107,8 @@ def doctored(ready: ReadyCase, observation: Observation) -> Iterator[tuple[str, 
         hit = CanaryHit(name, "base64", "outcome")
         assert hit.where not in SIDE_CHANNELS
         yield "evidence", f"the {name} secret emitted", replace(observation, canaries=(hit,))
-    for wrong in _unlimited(ready, observation):
-        yield "evidence", "no limit", wrong
+    for unlimited in _unlimited(ready, observation):
+        yield "evidence", "no limit", unlimited
 
 
 def _unlimited(ready: ReadyCase, observation: Observation) -> Iterator[Observation]:
