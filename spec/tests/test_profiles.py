@@ -1,0 +1,114 @@
+"""The three profiles: every limit as their source systems promise it, and the rules between rows."""
+
+from __future__ import annotations
+
+import pytest
+from codemode_spec.tables import load_tables
+
+KIB, MIB = 1024, 1024 * 1024
+PROFILES = load_tables().profiles
+
+PROMISED = {
+    "process-async": {
+        "source_bytes": 32 * KIB,
+        "ipc_frame_bytes": 72 * KIB,
+        "wall_time_ms": 10_000,
+        "memory_bytes": 16 * MIB,
+        "stack_bytes": 256 * KIB,
+        "host_calls": 16,
+        "concurrent_host_calls": 4,
+        "pages": 8,
+        "snapshots": 2,
+        "host_result_bytes": 64 * KIB,
+        "cumulative_host_result_bytes": 256 * KIB,
+        "final_result_bytes": 48 * KIB,
+        "log_bytes": 8 * KIB,
+        "server_workers": 4,
+        "server_invocations": 4,
+        "server_host_operations": 8,
+        "kill_grace_ms": 250,
+        "exit_wait_ms": 250,
+        "reap_ms": 2_000,
+        "value_depth": 128,
+        "start_timeout_ms": 5_000,
+    },
+    "inline-sync": {
+        "source_bytes": 64 * KIB,
+        "ipc_frame_bytes": 1_056_768,
+        "wall_time_ms": 60_000,
+        "memory_bytes": 32 * MIB,
+        "host_calls": 200,
+        "host_result_bytes": MIB,
+        "cumulative_host_result_bytes": 8 * MIB,
+        "final_result_bytes": 256 * KIB,
+        "history_headroom_bytes": 64 * KIB,
+        "batch_history_bytes": 8 * MIB,
+        "operation_time_ms": 60_000,
+    },
+    "worker-rpc": {
+        "source_bytes": 51_200,
+        "ipc_frame_bytes": 110_592,
+        "wall_time_ms": 30_000,
+        "memory_bytes": 128 * MIB,
+        "cpu_time_ms": 10_000,
+        "host_calls": 1_000,
+        "concurrent_host_calls": 16,
+        "host_result_bytes": 102_400,
+        "cumulative_host_result_bytes": 10 * MIB,
+        "final_result_bytes": 102_400,
+        "executions_per_minute": 60,
+        "server_workers": 10,
+        "pool_min": 2,
+        "pool_idle_ms": 60_000,
+        "kill_grace_ms": 1_000,
+    },
+}
+MAXIMA = {
+    ("process-async", "memory_bytes"): 64 * MIB,
+    ("process-async", "stack_bytes"): MIB,
+    ("process-async", "pages"): 16,
+    ("process-async", "snapshots"): 4,
+    ("process-async", "server_workers"): 16,
+    ("process-async", "server_invocations"): 16,
+    ("process-async", "server_host_operations"): 32,
+}
+MINIMA = {"memory_bytes": MIB, "stack_bytes": 64 * KIB, "log_bytes": 0}
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_every_limit_is_as_promised(name: str) -> None:
+    """The defaults are the numbers of the source system's own table."""
+    defaults = PROFILES[name].defaults()
+    assert {row: defaults[row] for row in PROMISED[name]} == PROMISED[name]
+
+
+def test_maxima_and_minima_of_process_async() -> None:
+    """Only the rows that say so go above their default or below one."""
+    for name, row in PROFILES["process-async"].rows.items():
+        maximum = MAXIMA.get(("process-async", name), row.default)
+        assert row.absolute_maximum == maximum, name
+        if not row.fixed and name != "cumulative_host_result_bytes":
+            assert row.minimum == MINIMA.get(name, 1), name
+    assert PROFILES["process-async"].rows["cumulative_host_result_bytes"].minimum == (
+        "host_result_bytes"
+    )
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_frame_holds_the_largest_single_value(name: str) -> None:
+    """Its limit is that value and 8 KiB, rounded up to a whole KiB."""
+    rows = PROFILES[name].rows
+    largest = max(
+        rows[row].absolute_maximum
+        for row in ("source_bytes", "host_result_bytes", "final_result_bytes")
+    )
+    assert rows["ipc_frame_bytes"].default == -(-(largest + 8 * KIB) // KIB) * KIB
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_default_policy_is_consistent(name: str) -> None:
+    """Calls at once fit into calls in total, workers into invocations; zero only for logs."""
+    defaults = PROFILES[name].defaults()
+    assert defaults["concurrent_host_calls"] <= defaults["host_calls"]
+    assert defaults["server_workers"] <= defaults["server_invocations"]
+    assert [row.name for row in PROFILES[name].rows.values() if row.zero_allowed] == ["log_bytes"]
