@@ -1,4 +1,4 @@
-"""The three profiles: every limit as their source systems promise it, and the rules between rows."""
+"""The three profiles: each limit as its source system promises it, and rules between rows."""
 
 from __future__ import annotations
 
