@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 import tempfile
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 STOP_SECONDS: Final = 1.0
 NOISE_LINES: Final = 20
 MEBIBYTE: Final = 1 << 20
+
+_ERROR: Final = re.compile(rb"\b\w*(?:Error|Exception)\b[:\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,5 +274,9 @@ class Adapter:
         return f"; the first line it printed: {self.noise[0]}" if self.noise else ""
 
     def _last_error(self) -> str:
-        lines = [line for line in self._running.errors.splitlines() if line.strip()]
-        return f"; its last line on stderr: {quoted(lines[-1].strip())}" if lines else ""
+        lines = [line.strip() for line in self._running.errors.splitlines() if line.strip()]
+        if not lines:
+            return ""
+        # Node closes with its version, Python with the exception: the line that names an error.
+        named = [line for line in lines if _ERROR.search(line)]
+        return f"; on stderr it said: {quoted((named or lines)[-1])}"

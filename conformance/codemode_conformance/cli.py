@@ -44,8 +44,9 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Run `cmconf`; the exit code is that of the command. No traceback reaches a user."""
     arguments = parser().parse_args(words)
-    # A supervisor's SIGTERM must clean up like Ctrl-C does: no target outlives the suite.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A supervisor and a closed terminal clean up like Ctrl-C does: no target outlives the suite.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         code: int = arguments.execute(arguments)
     except ConformanceError as error:

@@ -20,9 +20,15 @@ _INVISIBLE: Final = frozenset(
 ) | frozenset(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 
 
-def for_terminal(text: str) -> str:
-    """The text on one line, with every invisible or steering character as a visible escape."""
-    return "".join(_visible(character) for character in text)
+def for_terminal(text: str, *, backslash: bool = True) -> str:
+    """The text on one line, with every invisible or steering character as a visible escape.
+
+    Without `backslash`, a backslash stays single, so that a program reads as it was written.
+    """
+    return "".join(
+        character if character == "\\" and not backslash else _visible(character)
+        for character in text
+    )
 
 
 def quoted(value: str | bytes, limit: int = QUOTE_CHARACTERS) -> str:

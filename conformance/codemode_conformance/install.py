@@ -75,9 +75,15 @@ class _Installer:
             # Nothing is brought in: no folder appears where the command was called.
             self._probe(self._target.folder)
             return Installed(self._target, self._values())
-        self._cache.mkdir(parents=True, exist_ok=True)
-        # Nothing of the cache belongs into anybody's repository.
-        (self._cache / ".gitignore").write_text("*\n", encoding="ascii")
+        try:
+            self._cache.mkdir(parents=True, exist_ok=True)
+            # Nothing of the cache belongs into anybody's repository.
+            (self._cache / ".gitignore").write_text("*\n", encoding="ascii")
+        except OSError as error:
+            raise InstallError(
+                f"the cache folder {self._cache} cannot be made: {error.strerror}; "
+                f"set {CACHE_VARIABLE} to another one"
+            ) from None
         with self._locked():
             wanted = install.node
             if wanted is not None:

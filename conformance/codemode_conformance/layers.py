@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.expectations import UNSET
 
-from codemode_conformance.compare import same_json, show
+from codemode_conformance.compare import SHOWN, same_json, show
 from codemode_conformance.observation import End
 from codemode_conformance.verdicts import PASSED, Finding, Verdict, failed
 
@@ -39,7 +39,8 @@ def describe(run: Run) -> str:
         native = run.native or {}
         words = [run.category or "no category"]
         words += [show(run.error)] if run.error else []
-        words += [str(native[key]) for key in ("name", "code", "message") if native.get(key)]
+        told = [str(native[key]) for key in ("name", "code", "message") if native.get(key)]
+        words += [text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in told]
         where = " at open" if run.stage == "open" else ""
         return f"failure{where}: " + ", ".join(words)
     label = f" ({run.label})" if run.label else ""

@@ -66,7 +66,8 @@ class Listener:
 
     def _answer(self, connection: socket.socket) -> None:
         with self._lock:
-            self._connections += 1
+            # The connection that `close` makes to wake the thread is our own.
+            self._connections += not self._closed
         connection.settimeout(_READ_SECONDS)
         with connection, contextlib.suppress(OSError):
             if self._path.encode() in connection.recv(_READ_BYTES):

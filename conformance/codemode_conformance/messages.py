@@ -58,9 +58,7 @@ def decode(data: bytes, key: str) -> dict[str, Any] | None:
         return None
     try:
         text = data.decode()
-        message = _parse(text)
-    except RecursionError:
-        message = _parse_shallow(text)
+        message = _parse_shallow(text) if _is_deep(text) else _parse(text)
     except ValueError as error:
         raise BrokenLineError(f"a line with the key is no strict JSON: {error}") from None
     if not isinstance(message, dict) or message.get("k") != key:
@@ -86,6 +84,18 @@ def _parse(text: str) -> Any:
         parse_float=_float,
         parse_int=_int,
     )
+
+
+def _is_deep(text: str) -> bool:
+    """Whether anything is nested deeper than is read: Pythons differ in how deep they can."""
+    if text.count("[") + text.count("{") <= READ_DEPTH:
+        return False
+    depth = 0
+    for match in _STRUCTURE.finditer(text):
+        depth += (match[0] in "[{") - (match[0] in "]}")
+        if depth >= READ_DEPTH:
+            return True
+    return False
 
 
 def _parse_shallow(text: str) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from codemode_conformance.verdicts import Verdict
+from codemode_conformance.verdicts import LOOK_AT, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +40,7 @@ class Summary:
     effective: Mapping[str, Any]
     started: str
     of: int
+    role: str = "engine"
     verdicts: list[CaseVerdict] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
@@ -92,8 +93,8 @@ class Summary:
 
     @property
     def failures(self) -> Sequence[CaseVerdict]:
-        """The cases with something to look at: failed, or in error."""
-        return [e for e in self.verdicts if e.verdict in (Verdict.FAIL, Verdict.ERROR)]
+        """The cases with something to look at: failed, flaky, or in error."""
+        return [entry for entry in self.verdicts if entry.verdict in LOOK_AT]
 
 
 def this_platform() -> dict[str, str]:

@@ -38,6 +38,10 @@ WORST_FIRST: Final = (
 )
 
 
+LOOK_AT: Final = (Verdict.FAIL, Verdict.ERROR, Verdict.FLAKY)
+"""Verdicts that a person has to look at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What was found for one layer: the verdict, with what was expected and observed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 import time
 from datetime import UTC, datetime
@@ -34,7 +35,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "run",
         help="test a target",
         description="Put the cases to a target and say what holds. Exit: 0 conforming, 1 failures, "
-        "2 usage, 3 the target could not start, 5 nothing was tested or the suite failed.",
+        "2 usage, 3 the target could not start, 5 nothing was tested or the suite failed, "
+        "130 interrupted.",
     )
     parser.add_argument(
         "--target",
@@ -71,8 +73,7 @@ def execute(arguments: argparse.Namespace) -> int:
     specification = codemode_spec.load()
     cases = select(specification, arguments)
     for _, path in arguments.report:
-        if not path.parent.is_dir():
-            raise UsageError(f"--report {path}: there is no folder {path.parent}; make it first")
+        _try(path)
     target = find_target(arguments.target)
     installed = install(target, _say)
     with Engine(installed) as engine:
@@ -104,6 +105,14 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
+
+
+def _try(path: Path) -> None:
+    """Find out before a long run that a report cannot be written."""
+    if not path.parent.is_dir():
+        raise UsageError(f"--report {path}: there is no folder {path.parent}; make it first")
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(f"--report {path}: no file can be written there; choose another place")
 
 
 def _write(path: Path, text: str) -> None:

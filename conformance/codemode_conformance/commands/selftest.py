@@ -58,9 +58,12 @@ def execute(arguments: argparse.Namespace) -> int:
     recorded = sum(proof.recorded for proof in proofs)
     layers = sum(len(specification.cases[proof.case].requirements) for proof in proofs)
     print(
-        f"{len(proofs)} cases, {recorded} of them recorded, {layers} layers: "
-        f"{sum(proof.passed for proof in proofs)} right outcomes passed, "
-        f"{sum(proof.failed for proof in proofs)} doctored ones failed in their layer, {gaps} gaps"
+        f"{len(proofs)} cases with {layers} layers in all, {recorded} of them recorded.\n"
+        f"{sum(proof.passed for proof in proofs)} right outcomes, recorded and one for each legal "
+        f"outcome, were judged: every layer passed.\n"
+        f"{sum(proof.failed for proof in proofs)} doctored outcomes were judged: each failed "
+        f"in the layer that was doctored.\n"
+        f"{gaps} gaps."
     )
     return 1 if gaps else 0
 

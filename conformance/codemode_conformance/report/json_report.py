@@ -59,7 +59,7 @@ def report(summary: Summary) -> dict[str, Any]:
         "started": summary.started,
         "seconds": round(summary.seconds, 3),
         "selection": {
-            "role": "engine",
+            "role": summary.role,
             "cases": len(summary.verdicts),
             "of": summary.of,
             "complete": len(summary.verdicts) == summary.of,

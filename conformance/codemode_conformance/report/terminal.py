@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +12,7 @@ from codemode_conformance.escape import for_terminal
 from codemode_conformance.layers import describe
 from codemode_conformance.report.json_report import reproduction
 from codemode_conformance.summary import suite_version, this_platform
-from codemode_conformance.verdicts import Verdict
+from codemode_conformance.verdicts import LOOK_AT, Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -28,6 +30,9 @@ MARKS: Final = {
     Verdict.XPASS: "X",
     Verdict.FLAKY: "~",
 }
+_WORDS: Final = {Verdict.UNSUPPORTED: "not asked", Verdict.UNTESTABLE: "not to be seen"}
+_NARROWEST: Final = 60
+_WIDEST: Final = 100
 _COLUMNS: Final = (
     Verdict.PASS,
     Verdict.FAIL,
@@ -52,18 +57,21 @@ class Terminal:
         self._summary = summary
         self._stream = stream or sys.stdout
         self._area = ""
+        columns = shutil.get_terminal_size((_WIDEST, 24)).columns
+        self._width = max(_NARROWEST, min(columns, _WIDEST))
 
     def begin(self) -> None:
         """The head: what is run, against what, and where."""
         summary, place = self._summary, this_platform()
         specification = summary.specification
         target, identity = summary.target, summary.identity
-        self._print(
+        self._wrap(
             f"Code Mode Conformance {suite_version()}, specification {specification.revision}, "
             f"{len(specification.cases)} cases {specification.cases_digest[:16]}"
         )
-        self._print(
-            f"target {target.name} {target.version}, engine role, {identity.mapping} failures, "
+        self._wrap(
+            f"target {target.name} {target.version}, {summary.role} role, failures by "
+            f"{'code' if identity.mapping == 'typed' else 'text'}, "
             f"on {place['system']} {place['machine']} with Python {place['python']}"
         )
         self._print("")
@@ -78,7 +86,9 @@ class Terminal:
     def end(self, *, details: bool = False) -> None:
         """The failures, the counts and the conclusion; `details` shows every case at length."""
         if self._area:
-            self._print("\n")
+            there = [verdict for verdict in MARKS if self._summary.totals[verdict]]
+            legend = "  ".join(f"{MARKS[v]} {_WORDS.get(v, v.value)}" for v in there)
+            self._print(f"\n\n{legend}\n")
         for entry in self._summary.verdicts if details else self._summary.failures:
             self._entry(entry, details=details)
         self._counts()
@@ -86,9 +96,9 @@ class Terminal:
         self._conclusion()
 
     def _entry(self, entry: CaseVerdict, *, details: bool) -> None:
-        self._print(f"{entry.verdict.upper()} {entry.case.id}: {entry.case.title}")
+        self._wrap(f"{entry.verdict.upper()} {entry.case.id}: {entry.case.title}", 2)
         for layer in entry.layers:
-            if details or layer.verdict in (Verdict.FAIL, Verdict.ERROR):
+            if details or layer.verdict in LOOK_AT:
                 self._layer(layer)
         if details:
             self._evidence(entry)
@@ -99,42 +109,45 @@ class Terminal:
         requirement, finding = layer.requirement, layer.finding
         verdict = layer.verdict.value.replace("_", " ")
         advice = " (advice)" if layer.verdict is Verdict.FAIL and not layer.decides else ""
-        self._print(
+        self._wrap(
             f"  {layer.layer:<9} {verdict}{advice}: {requirement.id} "
-            f"({requirement.klass}, {requirement.level}) {requirement.text}"
+            f"({requirement.klass}, {requirement.level}) {requirement.text}",
+            12,
         )
         for name in ("reason", "expected", "observed"):
             if text := getattr(finding, name):
-                self._print(f"            {name:<9} {text}")
+                self._wrap(f"            {name:<9} {text}", 22)
 
     def _evidence(self, entry: CaseVerdict) -> None:
         seen = entry.observation
         for run in (*seen.runs, *seen.then):
-            self._print(f"  run       {describe(run)}, after {run.elapsed_ms:.0f} ms")
-            for line in run.program[:2_000].split("\n"):
+            self._wrap(f"  run       {describe(run)}; {run.elapsed_ms:.0f} ms", 12)
+            for line in run.program[:2_000].rstrip("\n").split("\n"):
                 self._print(f"    | {line}")
             for call in run.calls[:20]:
                 self._print(f"    call {call.number} {call.op} at {call.at_ms:.0f} ms")
         if seen.runs:
             detail = f": {seen.after_detail}" if seen.after_detail else ""
-            self._print(f"  after     {seen.after.value.replace('_', ' ')}{detail}")
+            self._wrap(f"  after     {seen.after.value.replace('_', ' ')}{detail}", 12)
         for hit in seen.canaries:
-            self._print(f"  secret    {hit.canary} ({hit.form}) in {hit.where}")
+            self._wrap(f"  secret    {hit.canary} ({hit.form}) in {hit.where}", 12)
         for note in seen.notes[:20]:
-            self._print(f"  note      {note}")
+            self._wrap(f"  note      {note}", 12)
 
     def _counts(self) -> None:
-        heads = [f"{verdict.value:>11}" for verdict in _COLUMNS]
-        self._print(f"{'class':<12}" + "".join(heads) + "   (a case counts once in each layer)")
+        cells = "".join(f"{verdict.value:>13}" for verdict in _COLUMNS)
+        self._print(f"{'class':<12}{cells}")
         for name, counts in sorted(self._summary.classes.items()):
-            cells = [f"{counts[verdict] or '-':>11}" for verdict in _COLUMNS]
-            self._print(f"{name:<12}" + "".join(cells))
+            cells = "".join(f"{counts[verdict] or '-':>13}" for verdict in _COLUMNS)
+            self._print(f"{name:<12}{cells}")
+        self._print("(layers of cases: a case counts once for each thing that it judges)")
 
     def _reasons(self) -> None:
         reasons = self._summary.reasons
         if reasons:
-            listed = ", ".join(f"{reason} ({number})" for reason, number in reasons.most_common())
-            self._print(f"\nnot asked: {listed}")
+            self._print("\nnot asked, since the target does not declare what the cases need:")
+        for reason, number in reasons.most_common():
+            self._wrap(f"{number:>5}  {reason}", 7)
 
     def _conclusion(self) -> None:
         summary = self._summary
@@ -142,17 +155,29 @@ class Terminal:
         counts = ", ".join(f"{totals[verdict]} {verdict}" for verdict in MARKS if totals[verdict])
         words = {0: "conforming", 1: "not conforming", 130: "interrupted"}
         word = words.get(summary.exit_code, "no verdict on the whole")
-        partial = len(summary.verdicts) < summary.of
-        part = (
-            f" (part of the suite: {len(summary.verdicts)} of {summary.of} cases)"
-            if partial
-            else ""
-        )
-        self._print(
-            f"\n{summary.target.name} {summary.target.version}: {word}{part}; "
-            f"{counts or 'nothing was judged'} in {summary.seconds:.1f} s"
+        done = len(summary.verdicts)
+        part = f" (part of the suite: {done} of {summary.of} cases)" if done < summary.of else ""
+        self._print("")
+        self._wrap(
+            f"{summary.target.name} {summary.target.version}: {word}{part}; "
+            f"{counts or 'nothing was judged'} in {summary.seconds:.1f} s",
+            2,
         )
 
+    def _wrap(self, text: str, indent: int = 0) -> None:
+        # Escaped first: an escape must not be broken, nor a break be escaped.
+        safe = for_terminal(text, backslash=False)
+        lines = textwrap.wrap(
+            safe,
+            self._width,
+            subsequent_indent=" " * indent,
+            break_on_hyphens=False,
+            break_long_words=False,
+            replace_whitespace=False,
+            drop_whitespace=True,
+        )
+        print("\n".join(lines), file=self._stream)
+
     def _print(self, text: str, end: str = "\n", *, flush: bool = False) -> None:
-        safe = "\n".join(map(for_terminal, text.split("\n")))
+        safe = "\n".join(for_terminal(line, backslash=False) for line in text.split("\n"))
         print(safe, end=end, flush=flush, file=self._stream)
