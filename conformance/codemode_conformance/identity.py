@@ -112,7 +112,7 @@ def reconcile(target: Target, identity: Identity, effective: Iterable[str] = ())
     Name and version must be those of the file (a server's identity leaves them out). Every key of
     `Identity.claims` must stand in `[claims]`. Beyond these, `[claims]` may hold `policy.<row>`
     for rows in `effective` (limits that cannot be set) and other capabilities that the identity
-    names; any further key is an error.
+    names; any further key is an error. `effective` names every settable row, and only rows.
     """
     for what, there, here in (
         ("name", identity.target, target.name),
@@ -123,7 +123,17 @@ def reconcile(target: Target, identity: Identity, effective: Iterable[str] = ())
                 f"{target.file}: target.{what} is {here!r}, the target says {there!r}; "
                 "correct the one that is wrong"
             )
-    known = {f"policy.{row}" for row in (*effective, *identity.effective)}
+    named = {*effective, *identity.effective}
+    unknown = named - set(load_tables().rows)
+    if unknown:
+        raise ClaimError(f"`effective` names what is no policy row: {_list(unknown)}")
+    unnamed = set(identity.settable) - named
+    if unnamed:
+        raise ClaimError(
+            f"`effective` must name every settable row, with a number, none or unknown; "
+            f"it lacks: {_list(unnamed)}"
+        )
+    known = {f"policy.{row}" for row in named}
     missing = identity.claims - set(target.claims)
     extra = set(target.claims) - identity.claims - known - identity.capabilities
     if missing or extra:

@@ -93,7 +93,7 @@ def test_exit_while_a_run_is_open_is_host_died(fake_engine: MakeEngine, case_of:
     observation = engine.run(case_of("stderr out of order\x1b\nexit 9")).observation
     (run,) = observation.runs
     assert run.end is End.HOST_DIED
-    assert run.label == 'it exited with status 9; its last line on stderr: "out of order\\x1b"'
+    assert run.label == 'it exited with status 9; on stderr it said: "out of order\\x1b"'
     assert observation.after is Health.DEAD
     assert restarted(engine, case_of)
 

@@ -59,9 +59,9 @@ def test_unknown_names_are_refused(change: dict[str, Any], named: str) -> None:
 
 def test_equal_claims_pass(targets: Callable[..., Target]) -> None:
     """Links beyond the needed ones may stand for fixed rows and other capabilities."""
-    reconcile(targets(claims=CLAIMS), identity_of(DATA))
+    reconcile(targets(claims=CLAIMS), identity_of(DATA), DATA["settable"])
     more = CLAIMS | {"policy.memory_bytes": LINK, "op.value": LINK}
-    reconcile(targets(claims=more), identity_of(DATA), ["memory_bytes"])
+    reconcile(targets(claims=more), identity_of(DATA), [*DATA["settable"], "memory_bytes"])
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,17 @@ def test_a_difference_names_both_sides(
 ) -> None:
     """A claim without a link and a link without a claim are errors of the target file."""
     with pytest.raises(ClaimError, match=named) as caught:
-        reconcile(targets(claims=claims), identity_of(DATA))
+        reconcile(targets(claims=claims), identity_of(DATA), DATA["settable"])
     assert "fake.toml" in str(caught.value)
+
+
+def test_effective_names_every_settable_row_and_only_rows(targets: Callable[..., Target]) -> None:
+    """A row that is left out would silently open no case."""
+    target, identity = targets(claims=CLAIMS), identity_of(DATA)
+    with pytest.raises(ClaimError, match=f"it lacks: {DATA['settable'][0]}"):
+        reconcile(target, identity, [])
+    with pytest.raises(ClaimError, match="what is no policy row: foo"):
+        reconcile(target, identity, [*DATA["settable"], "foo"])
 
 
 @pytest.mark.parametrize("what", ["target", "version"])

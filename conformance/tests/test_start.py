@@ -52,9 +52,9 @@ def test_the_adapter_sees_only_the_allowed_environment(
     [
         (
             {"start": "die"},
-            'status 3; its last line on stderr: "no engine here: \\x1b[31mred\\u202e"',
+            'status 3; on stderr it said: "no engine here: \\x1b[31mred\\u202e"',
         ),
-        ({"start": "silent"}, "did not answer hello within 0.3 s"),
+        ({"start": "silent"}, "did not answer hello within 1.5 s"),
         ({"start": "noise"}, 'the first line it printed: "Welcome \\x1b[2J to the engine"'),
         ({"identity": {"mapping": "guess"}}, "broken line"),
         ({"refuse": [None], "wall": "x"}, "cannot be opened"),
@@ -64,7 +64,7 @@ def test_a_target_that_does_not_start_says_why(
     fake_engine: MakeEngine, config: dict[str, Any], reason: str
 ) -> None:
     """Exit status, first noise and last words are quoted, escaped."""
-    timeout = 300 if "start" in config and config["start"] != "die" else 20_000
+    timeout = 1_500 if "start" in config and config["start"] != "die" else 20_000
     engine = fake_engine(config, start_timeout_ms=timeout)
     with pytest.raises(StartError) as caught:
         engine.start()
