@@ -32,7 +32,10 @@ def suite_version() -> str:
 
 @dataclass(slots=True)
 class Summary:
-    """What was run and what came of it. `of` is the number of cases there are in all."""
+    """What was run and what came of it. `of` is the number of cases there are in all.
+
+    `role` is the one in which the target was tested.
+    """
 
     specification: Specification
     target: Target
@@ -40,6 +43,7 @@ class Summary:
     effective: Mapping[str, Any]
     started: str
     of: int
+    role: str = "engine"
     verdicts: list[CaseVerdict] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False

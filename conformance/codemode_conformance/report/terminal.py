@@ -63,8 +63,9 @@ class Terminal:
             f"{len(specification.cases)} cases {specification.cases_digest[:16]}"
         )
         self._print(
-            f"target {target.name} {target.version}, engine role, {identity.mapping} failures, "
-            f"on {place['system']} {place['machine']} with Python {place['python']}"
+            f"target {target.name} {target.version}, {summary.role} role, "
+            f"{identity.mapping} failures, on {place['system']} {place['machine']} "
+            f"with Python {place['python']}"
         )
         self._print("")
 
