@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from codemode_conformance.target import Server
 
 NOTES: Final = 20
+ERROR_LINES: Final = 20
+_ERROR: Final = re.compile(rb"error|exception|panic|fatal", re.IGNORECASE)
 CLIENT: Final = mcp.Implementation(name="cmconf", version="1")
 
 # The SDK logs what the tap has noted already; a server's text must not reach our terminal.
@@ -267,9 +270,11 @@ class Connection:
         self.note(f"wire: {text}")
 
     def _last_error(self) -> str:
+        """What it said of its death: the last line on stderr that names an error, else the last."""
         assert self._process is not None
         lines = [line for line in self._process.errors.splitlines() if line.strip()]
-        return f"; its last line on stderr: {quoted(lines[-1].strip())}" if lines else ""
+        telling = [line for line in lines[-ERROR_LINES:] if _ERROR.search(line)] or lines
+        return f"; on stderr: {quoted(telling[-1].strip())}" if telling else ""
 
 
 async def abandon(task: asyncio.Future[Any]) -> None:

@@ -90,7 +90,9 @@ def _behaviour(stand_in: Mapping[str, Any], op: str, behaviour: Behaviour) -> st
 
 
 def _filled(template: str, known: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), template)
+    # One line, whatever the file looks like: lines are counted from the program on.
+    line = " ".join(template.split("\n"))
+    return _PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), line)
 
 
 def _literal(text: str) -> str:
