@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from codemode_conformance.engine import Engine
 from codemode_conformance.failures import UsageError
-from codemode_conformance.server.role import ServerRole
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from codemode_conformance.target import Target
     from codemode_conformance.trial import Attempt
 
-BUILT = {"engine": Engine, "server": ServerRole}
+BUILT: Final = ("engine", "server")
 
 
 class Role(Protocol):
@@ -52,7 +51,7 @@ class Role(Protocol):
 def add_role(parser: argparse.ArgumentParser) -> None:
     """The argument that chooses one."""
     parser.add_argument(
-        "--role", choices=tuple(BUILT), help="which role to test (default: the first it offers)"
+        "--role", choices=BUILT, help="which role to test (default: the first it offers)"
     )
 
 
@@ -69,5 +68,9 @@ def role_name(target: Target, wanted: str | None = None) -> str:
 
 def role_of(installed: Installed, name: str) -> Role:
     """The role of this name, not started."""
-    role: Role = BUILT[name](installed)
-    return role
+    if name == "server":
+        # Here, because the SDK is slow to load and only this role needs it.
+        from codemode_conformance.server.role import ServerRole  # noqa: PLC0415
+
+        return ServerRole(installed)
+    return Engine(installed)

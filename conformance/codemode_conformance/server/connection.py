@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mcp.types as mcp
 from mcp import ClientSession, MCPError
+from pydantic import ValidationError
 
 from codemode_conformance.escape import quoted
 from codemode_conformance.failures import StartError
@@ -19,6 +20,7 @@ from codemode_conformance.lines import Line
 from codemode_conformance.premises import MEBIBYTE, Premises
 from codemode_conformance.process import Errors, Exited, Flooded, Swollen
 from codemode_conformance.server.http import HttpWire, free_port, until_open
+from codemode_conformance.server.request import Request, abandon, told
 from codemode_conformance.server.tap import RawAnswer, Tap
 from codemode_conformance.server.wire import Pump, StdioWire
 from codemode_conformance.target import expand
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
     from codemode_conformance.target import Server
 
 NOTES: Final = 20
+REASON_SECONDS: Final = 0.5
 ERROR_LINES: Final = 20
-_ERROR: Final = re.compile(rb"error|exception|panic|fatal", re.IGNORECASE)
+_ERROR: Final = re.compile(rb"\s*[\w.]*(error|exception|panic(ked)?)\b.*:", re.IGNORECASE)
 CLIENT: Final = mcp.Implementation(name="cmconf", version="1")
 
 # The SDK logs what the tap has noted already; a server's text must not reach our terminal.
@@ -46,23 +49,6 @@ class Gone:
 
     why: str
     text: str
-
-
-class Request:
-    """One tool call under way. `task` is done when the answer came or none can come."""
-
-    def __init__(self, task: asyncio.Future[Any], number: int | str | None) -> None:
-        self.task = task
-        self.number = number
-        self.started = self.ended = time.monotonic()
-        task.add_done_callback(self._end)
-
-    def is_over(self) -> bool:
-        """Whether nothing more will come of it."""
-        return self.task.done()
-
-    def _end(self, _: object) -> None:
-        self.ended = time.monotonic()
 
 
 class Connection:
@@ -83,6 +69,7 @@ class Connection:
         self._keeper: asyncio.Task[None] | None = None
         self._session: ClientSession | None = None
         self._stop = asyncio.Event()
+        self._over = asyncio.Event()
 
     async def open(self) -> mcp.InitializeResult:
         """Start the server if there is a command, and introduce ourselves; StartError."""
@@ -103,10 +90,10 @@ class Connection:
         if not ready.done():
             ready.cancel()
             text = f"it did not answer `initialize` within {seconds:g} s (start_timeout_ms)"
-        elif self.gone is not None:
+        elif self.gone is not None and self.gone.why != "lost":
             text = f"before it was initialized, {self.gone.text}"
         else:
-            text = f"it cannot be initialized: {quoted(str(error) or type(error).__name__)}"
+            text = f"it cannot be initialized: {told(error)}"
         noise = f"; it printed: {self.notes[0]}" if self.notes else ""
         await self.close()
         raise StartError(text + noise)
@@ -133,11 +120,17 @@ class Connection:
         await abandon(request.task)
         raw = None if request.number is None else self._tap.take(request.number)
         error = None if request.task.cancelled() else request.task.exception()
-        if isinstance(error, MCPError) or error is None:
-            # Of our own making when the tap has seen nothing: the connection closed.
-            closed = isinstance(error, MCPError) and error.code == mcp.CONNECTION_CLOSED
-            return raw or (None if closed else error)
-        return error if isinstance(error, Exception) else None
+        if error is None:
+            return raw
+        if isinstance(error, ValidationError) or (raw is None and not isinstance(error, MCPError)):
+            return error if isinstance(error, Exception) else None
+        if not isinstance(error, MCPError):
+            # A limit of the SDK's own, such as how deep a value may be nested.
+            return raw
+        if raw is not None and "error" in raw.data:
+            return raw
+        # Made by the SDK: the connection closed, or something else than an answer came.
+        return None if error.code == mcp.CONNECTION_CLOSED else error
 
     async def cancel(self, request: Request) -> None:
         """Tell the server that the request is cancelled."""
@@ -178,11 +171,23 @@ class Connection:
             self.notes.append(text)
 
     def lose(self, why: str, text: str) -> None:
-        """Nothing more will come. The first reason stands."""
-        if self.gone is None:
+        """Nothing more will come. The first reason stands, unless it was only the loss."""
+        if self.gone is None or (self.gone.why == "lost" and why != "killed"):
             self.gone = Gone(why, text)
+            self._over.set()
             if self._wire is not None:
                 self._wire.end()
+
+    async def learn_why(self) -> None:
+        """Nothing came and nothing will: wait for what tells the reason, a moment at most."""
+        until = time.monotonic() + REASON_SECONDS
+        while self.gone is None or (self.gone.why == "lost" and self._process is not None):
+            self._over.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), max(until - time.monotonic(), 0))
+                continue
+            break
+        self.lose("lost", "the connection closed without an answer")
 
     async def close(self) -> None:
         """Leave the session, end the process and all that came from it. May be called again."""
@@ -226,7 +231,7 @@ class Connection:
         except Exception as error:  # noqa: BLE001  a server can make the SDK raise anything
             if not ready.done():
                 ready.set_exception(error)
-            self.lose("lost", f"the connection is lost: {quoted(str(error))}")
+            self.lose("lost", f"the connection is lost: {told(error)}")
 
     @contextlib.asynccontextmanager
     async def _streams(self) -> AsyncIterator[Streams]:
@@ -273,14 +278,5 @@ class Connection:
         """What it said of its death: the last line on stderr that names an error, else the last."""
         assert self._process is not None
         lines = [line for line in self._process.errors.splitlines() if line.strip()]
-        telling = [line for line in lines[-ERROR_LINES:] if _ERROR.search(line)] or lines
+        telling = [line for line in lines[-ERROR_LINES:] if _ERROR.match(line)] or lines
         return f"; on stderr: {quoted(telling[-1].strip())}" if telling else ""
-
-
-async def abandon(task: asyncio.Future[Any]) -> None:
-    """Let a task end now, whatever it does; nothing of it is left to warn about."""
-    if not task.done():
-        task.cancel()
-        await asyncio.wait({task})
-    if not task.cancelled():
-        task.exception()

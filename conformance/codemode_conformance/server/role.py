@@ -36,6 +36,8 @@ class ServerRole:
         server = installed.target.server
         if server is None:
             raise StartError(f"{installed.target.file}: the target has no [server]")
+        if server.operations == "upstream":
+            raise StartError(f"{installed.target.file}: operations = upstream is not built yet")
         self.starts = 0
         self._installed = installed
         self._server: Server = server

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from codemode_spec.programs import RunSpec
 
     from codemode_conformance.identity import Identity
-    from codemode_conformance.server.connection import Connection, Request
+    from codemode_conformance.server.connection import Connection
     from codemode_conformance.server.pace import Pace
+    from codemode_conformance.server.request import Request
     from codemode_conformance.target import Server
 
 CANCEL_SECONDS: Final = 0.5
@@ -189,7 +190,7 @@ class Trial:
         elapsed = (request.ended - request.started) * 1_000
         answer = await self._connection.answer(request)
         if answer is None:
-            return self._lost(spec, elapsed, deadline, label)
+            return await self._lost(spec, elapsed, deadline, label)
         reading = self._reader.read(answer)
         self._judge_refusal(reading, expected)
         return Run(
@@ -221,8 +222,10 @@ class Trial:
         request.ended = time.monotonic()
         return None, "silent" if answered else "blocked"
 
-    def _lost(self, spec: RunSpec, elapsed: float, deadline: float, label: str | None) -> Run:
+    async def _lost(self, spec: RunSpec, elapsed: float, deadline: float, label: str | None) -> Run:
         connection = self._connection
+        if label is None:
+            await connection.learn_why()
         gone = connection.gone
         if gone is None:
             end = End.NO_OUTCOME
