@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import re
-import secrets
-import shutil
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from codemode_conformance import environment, messages
-from codemode_conformance.canary import Search, plant
+from codemode_conformance import messages
 from codemode_conformance.escape import quoted
 from codemode_conformance.failures import StartError
 from codemode_conformance.identity import Identity, identity_of
 from codemode_conformance.lines import Line
-from codemode_conformance.listener import Listener
-from codemode_conformance.observation import CanaryHit
+from codemode_conformance.premises import MEBIBYTE, Premises
 from codemode_conformance.process import Caps, Errors, Exited, Flooded, Process, Swollen
-from codemode_conformance.target import expand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from codemode_conformance.observation import CanaryHit
     from codemode_conformance.processtable import Entry
     from codemode_conformance.target import Command
 
 STOP_SECONDS: Final = 1.0
 NOISE_LINES: Final = 20
-MEBIBYTE: Final = 1 << 20
 
 _ERROR: Final = re.compile(rb"\b\w*(?:Error|Exception)\b[:\s]")
 
@@ -74,17 +67,14 @@ class Adapter:
     ) -> None:
         self.gone: Gone | None = None
         self.noise: list[str] = []
-        self._hits: list[CanaryHit] = []
         self._unsearched: list[bytes] = []
         self._key = messages.new_key()
-        self._errors_tail = b""
         self._command = command
-        self._caps = caps
-        self.listener = Listener()
-        self._folder = Path(tempfile.mkdtemp(prefix="cmconf-")).resolve()
+        self._premises = Premises(values)
+        self.canaries = self._premises.canaries
         self.process: Process | None = None
         try:
-            self._start(values)
+            self.process = self._premises.launch(command, self._key, caps)
             self.identity = self._introduce()
         except BaseException:
             self.end()
@@ -114,7 +104,7 @@ class Adapter:
                 case Line():
                     reports += self._line(event, now)
                 case Errors(data):
-                    self._search_errors(data)
+                    self._premises.note_errors(data)
                 case Exited(status):
                     reports.append(Gone("exit", self._death(status), now))
                 case Swollen(measured, limit):
@@ -129,7 +119,7 @@ class Adapter:
         self.gone = next((report for report in reports if isinstance(report, Gone)), None)
         if self._unsearched:
             # One search for many lines: a program may print them by the million.
-            self._note("stdout", b"\n".join(self._unsearched))
+            self._premises.note("stdout", b"\n".join(self._unsearched))
             self._unsearched.clear()
         return reports
 
@@ -146,17 +136,11 @@ class Adapter:
 
     def find(self, text: str) -> list[tuple[str, str]]:
         """The secrets of this process and paths of the host in some text, as (name, form)."""
-        return self._search.find(text) + self._search.find_places(text)
+        return self._premises.find(text)
 
     def take_hits(self) -> list[CanaryHit]:
         """Secrets that came outside of messages since the last call."""
-        hits, self._hits = self._hits, []
-        connections, requests = self.listener.take()
-        if requests:
-            hits.append(CanaryHit("url", "request", "listener"))
-        elif connections:
-            hits.append(CanaryHit("url", "connection", "listener"))
-        return list(dict.fromkeys(hits))
+        return self._premises.take_hits()
 
     def take_noise(self) -> list[str]:
         """The first lines of noise since the last call, escaped and cut."""
@@ -182,41 +166,12 @@ class Adapter:
         try:
             return () if self.process is None else self.process.end()
         finally:
-            self.listener.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._premises.close()
 
     @property
     def _running(self) -> Process:
         assert self.process is not None
         return self.process
-
-    def _start(self, values: Mapping[str, str]) -> None:
-        secret_folder = self._folder / secrets.token_hex(4)
-        temporary = self._folder / "tmp"
-        for folder in (secret_folder, temporary):
-            folder.mkdir()
-        self.canaries = plant(secret_folder, self.listener.url)
-        self.listener.body = self.canaries.value("url")
-        self._search = Search(
-            self.canaries, [values[name] for name in ("here", "cache") if values.get(name)]
-        )
-        values = {**values, "tmp": str(temporary)}
-        extra = {
-            name: expand(text, values, f"env.{name}") for name, text in self._command.env.items()
-        }
-        env = environment.for_run(temporary, extra)
-        env[self.canaries.variable] = self.canaries.value("env")
-        self.process = Process(
-            [expand(word, values, "command") for word in self._command.words],
-            env=env,
-            folder=temporary,
-            key=self._key,
-            memory_bytes=self._command.memory_mib * MEBIBYTE,
-            marker=self.canaries.variable,
-            caps=self._caps,
-            scan=lambda data: self._note("stdout", data),
-            overlap=self._search.overlap,
-        )
 
     def _introduce(self) -> Identity:
         self.send({"m": "hello", "v": messages.VERSION, "key": self._key})
@@ -255,16 +210,6 @@ class Adapter:
             parts = line.data.split(b"\n", room)[:room]
             self.noise += [quoted(part) for part in parts if part.strip()]
         return []
-
-    def _search_errors(self, data: bytes) -> None:
-        self._note("stderr", self._errors_tail + data)
-        self._errors_tail = (self._errors_tail + data)[-self._search.overlap :]
-
-    def _note(self, where: str, data: bytes) -> None:
-        for name, form in self._search.find(data):
-            hit = CanaryHit(name, form, where)
-            if hit not in self._hits:
-                self._hits.append(hit)
 
     def _death(self, status: int) -> str:
         how = f"with status {status}" if status >= 0 else f"by signal {-status}"

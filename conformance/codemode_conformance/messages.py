@@ -67,6 +67,17 @@ def decode(data: bytes, key: str) -> dict[str, Any] | None:
     return message
 
 
+def parse(text: str) -> tuple[Any, bool]:
+    """The value of strict JSON, and whether parts nested too deeply were replaced by null.
+
+    ValueError when it is none.
+    """
+    try:
+        return _parse(text), False
+    except RecursionError:
+        return _parse(_shallow(text)), True
+
+
 def _check(message: dict[str, Any]) -> None:
     kind = message.get("m")
     if kind not in ANSWERS:
@@ -100,6 +111,19 @@ def _is_deep(text: str) -> bool:
 
 def _parse_shallow(text: str) -> Any:
     """The message with everything nested too deeply replaced by null, and a mark that says so."""
+    try:
+        message = _parse(_shallow(text))
+    except (ValueError, RecursionError) as error:
+        raise BrokenLineError(f"a line with the key is no strict JSON: {error}") from None
+    if isinstance(message, dict):
+        for holder in (message, message.get("args")):
+            if isinstance(holder, dict) and "value" in holder:
+                holder["odd"] = [*holder.get("odd", ()), [[], "unknown"]]
+    return message
+
+
+def _shallow(text: str) -> str:
+    """The text with every value nested too deeply replaced by null."""
     parts: list[str] = []
     depth = start = 0
     for match in _STRUCTURE.finditer(text):
@@ -112,15 +136,7 @@ def _parse_shallow(text: str) -> Any:
                 start = match.end()
             depth -= 1
     parts.append(text[start:])
-    try:
-        message = _parse("".join(parts))
-    except (ValueError, RecursionError) as error:
-        raise BrokenLineError(f"a line with the key is no strict JSON: {error}") from None
-    if isinstance(message, dict):
-        for holder in (message, message.get("args")):
-            if isinstance(holder, dict) and "value" in holder:
-                holder["odd"] = [*holder.get("odd", ()), [[], "unknown"]]
-    return message
+    return "".join(parts)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

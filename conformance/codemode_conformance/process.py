@@ -142,6 +142,11 @@ class Process:
         """Ends it, whatever happened."""
         self.end()
 
+    @property
+    def descriptor(self) -> int:
+        """Readable when `pump` has something to do, for an event loop of the caller's own."""
+        return self._selector.fileno()
+
     def send(self, data: bytes) -> None:
         """Queue bytes for its stdin; they are written by `pump`, as fast as it reads."""
         if self._stdin.closed:

@@ -14,26 +14,30 @@ if TYPE_CHECKING:
 
     from codemode_spec import Case, Specification
 
-    from codemode_conformance.engine import Engine
     from codemode_conformance.identity import Identity
+    from codemode_conformance.roles import Role
     from codemode_conformance.verdicts import CaseVerdict
 
 
 def run_cases(
-    engine: Engine, identity: Identity, specification: Specification, cases: Iterable[Case]
+    role: Role,
+    identity: Identity,
+    specification: Specification,
+    cases: Iterable[Case],
+    name: str = "engine",
 ) -> Iterator[CaseVerdict]:
-    """The verdict of each case, in order, as soon as it is there.
+    """The verdict of each case in the role of this name, in order, as soon as it is there.
 
     A case that the target cannot be asked is not put to it. Only KeyboardInterrupt comes through.
     """
     standing = Standing(identity.capabilities, identity.mapping, frozenset(identity.typed))
     requirements = specification.requirements
     for case in cases:
-        reason = obstacle(case, identity, "engine")
+        reason = obstacle(case, identity, name)
         if reason is not None:
             yield unasked(case, Observation(case.id, unsupported=reason), requirements, reason)
             continue
         started = time.monotonic()
-        attempt = engine.run(case)
+        attempt = role.run(case)
         seconds = time.monotonic() - started
         yield judge(case, attempt.ready, attempt.observation, requirements, standing, seconds)

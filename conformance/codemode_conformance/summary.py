@@ -32,7 +32,10 @@ def suite_version() -> str:
 
 @dataclass(slots=True)
 class Summary:
-    """What was run and what came of it. `of` is the number of cases there are in all."""
+    """What was run and what came of it. `of` is the number of cases there are in all.
+
+    `role` is the one in which the target was tested.
+    """
 
     specification: Specification
     target: Target

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHIPPED: Final = Path(__file__).parent / "targets"
 FILE_NAME: Final = "target.toml"
 ROLES: Final = ("engine", "server", "worker", "parent")
-PLACEHOLDERS: Final = ("here", "cache", "python", "node", "tmp", "worker")
+PLACEHOLDERS: Final = ("here", "cache", "python", "node", "tmp", "port", "worker")
 _PLACEHOLDER: Final = re.compile(r"\$\{([^{}]*)\}")
 
 
@@ -67,7 +67,10 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The server role: no adapter; the tables stay as the file gives them, checked."""
+    """The server role: no adapter; the tables stay as the file gives them, checked.
+
+    `wrap` stands around each program; `ranges` bounds what the server takes as an option.
+    """
 
     transport: str
     tool: str
@@ -80,7 +83,10 @@ class Server:
     restart_every: int = 0
     rate_limit: int | None = None
     fixed_arguments: Mapping[str, Any] = field(default_factory=dict)
-    stand_in: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    stand_in: Mapping[str, Any] = field(default_factory=dict)
+    ranges: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    wrap: tuple[str, str] = ("", "")
+    grace_ms: int = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +216,11 @@ def _server(data: Mapping[str, Any]) -> Server:
     names = (
         *("transport", "tool", "operations", "arguments", "answer", "identity", "url"),
         *("restart_every", "rate_limit", "fixed_arguments", "stand_in"),
+        *("ranges", "grace_ms"),
     )
     chosen = {key: data[key] for key in names if key in data}
+    if "program" in data:
+        chosen["wrap"] = tuple(data["program"]["wrap"])
     return Server(**chosen, command=_command(data) if "command" in data else None)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from codemode_spec.expectations import Expectation
 
     from codemode_conformance.adapter import Adapter
+    from codemode_conformance.identity import Identity
     from codemode_conformance.liverun import LiveRun
 
 LF: Final = "\n"
@@ -125,14 +126,7 @@ class Trial:
 
     def _resolve(self, numbers: Mapping[str, int]) -> ReadyCase:
         identity = self._identity
-        language = next(
-            (
-                language
-                for language in identity.languages
-                if all(language in program for program in self._case.programs)
-            ),
-            identity.languages[0],
-        )
+        language = language_of(self._case, identity)
         return self._case.resolve(numbers, dict(identity.alternatives), language)
 
     def _wrapper_bytes(self) -> int:
@@ -240,7 +234,7 @@ class Trial:
             tries += 1
         if tries > 1:
             self._channel.notes.append(f"the next program took {tries} tries within its deadline")
-        seen.after = _health_of(record)
+        seen.after = health_of(record)
         if seen.after is Health.HEALTHY:
             return
         seen.after_detail = f"`return 1`: {describe(record)}"
@@ -266,7 +260,7 @@ class Trial:
             self._opened = self._channel.open(policy, self._case.ops)
             if self._opened["m"] == "refused":
                 return
-            healthy = _health_of(self._health_run(self._opened["s"])) is Health.HEALTHY
+            healthy = health_of(self._health_run(self._opened["s"])) is Health.HEALTHY
             self._close([self._opened["s"]])
             if healthy:
                 break
@@ -322,6 +316,18 @@ class Trial:
         )
 
 
+def language_of(case: Case, identity: Identity) -> str:
+    """The first language of the target in which the case has all its programs."""
+    return next(
+        (
+            language
+            for language in identity.languages
+            if all(language in program for program in case.programs)
+        ),
+        identity.languages[0],
+    )
+
+
 def numbers_of(effective: Mapping[str, Any]) -> dict[str, int]:
     """The rows of `effective` that have a whole number."""
     return {
@@ -331,7 +337,8 @@ def numbers_of(effective: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def _health_of(run: Run) -> Health:
+def health_of(run: Run) -> Health:
+    """What the end of `return 1` says of the target."""
     if run.end in (End.NO_OUTCOME, End.HOST_DIED, End.MEMORY):
         return Health.DEAD
     # True equals 1 in Python.

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from codemode_conformance.engine import Engine
 from codemode_conformance.install import Installed
+from codemode_conformance.server import trial
+from codemode_conformance.server.role import ServerRole
 from codemode_conformance.target import Target, load_target
 from codemode_spec.cases import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from codemode_conformance.observation import Observation
+    from codemode_conformance.process import Caps
     from codemode_spec.cases import Case
 
 FAKE = Path(__file__).parent / "fakes" / "adapter.py"
+FAKE_SERVER = Path(__file__).parent / "fakes" / "mcp_server.py"
 LINK = "https://example.org/limits"
 CLAIMS = {"policy.wall_time_ms": LINK, "alternatives.script_style": LINK}
 
@@ -27,11 +32,20 @@ def toml_of(data: dict[str, Any], prefix: str = "") -> str:
     """A small TOML writer: tables of JSON values."""
     plain = {key: value for key, value in data.items() if not isinstance(value, dict)}
     lines = [f"[{prefix}]"] if prefix else []
-    lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in plain.items()]
+    lines += [f"{json.dumps(key)} = {_inline(value)}" for key, value in plain.items()]
     for key, value in data.items():
         if isinstance(value, dict):
             lines.append(toml_of(value, f"{prefix}.{json.dumps(key)}" if prefix else key))
     return "\n".join(lines) + "\n"
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        entries = (f"{json.dumps(key)} = {_inline(entry)}" for key, entry in value.items())
+        return f"{{ {', '.join(entries)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inline, value))}]"
+    return json.dumps(value)
 
 
 def target_data(config: dict[str, Any] | None = None, **engine: Any) -> dict[str, Any]:
@@ -93,3 +107,79 @@ def build_case(program: str = "return 1", **parts: Any) -> Case:
     if "runs" not in parts:
         data["program"] = {"javascript": program}
     return expand("TIM", data)[0]
+
+
+SERVER_FAILURES = [
+    {"code": "BUSY", "category": "admission", "refusal": "rate"},
+    {"code": "FORBIDDEN", "category": "admission", "refusal": "filter"},
+    {"text": "stack", "category": "stack"},
+    {"code": "LIMIT", "text": "calls", "category": "calls"},
+    {"code": "LIMIT", "category": "memory"},
+    {"code": "-32001", "category": "protocol"},
+]
+
+
+class Observed(ServerRole):
+    """A server role that is asked with a program alone."""
+
+    def see(self, program: str, **parts: Any) -> Observation:
+        """What is seen of a case with this program."""
+        return self.run(build_case(program, **{"roles": ["server"], **parts})).observation
+
+
+def server_data(transport: str = "stdio", **server: Any) -> dict[str, Any]:
+    """The target file of the fake server, as data."""
+    command = ["${python}", str(FAKE_SERVER), transport, "0" if transport == "stdio" else "${port}"]
+    http = {} if transport == "stdio" else {"url": "http://127.0.0.1:${port}/mcp"}
+    return {
+        "format": 1,
+        "target": {"name": "fake", "version": "1"},
+        "server": {
+            "transport": "stdio" if transport == "stdio" else "http",
+            "command": command,
+            "tool": "run",
+            "operations": "none",
+            "grace_ms": 60,
+            "fixed_arguments": {"mode": "js"},
+            "arguments": {"program": "code", "options.timeout_ms": "timeout"},
+            "answer": {
+                "success": {"pointer": ["/structured/success", "/json/success"], "equals": True},
+                "value": {"pointer": ["/structured/result", "/json/result"]},
+                "message": {"pointer": "/structured/error"},
+                "code": {"pointer": "/structured/code"},
+                "failure": SERVER_FAILURES,
+            },
+            "identity": {
+                "language": ["javascript"],
+                "mapping": "text",
+                "capabilities": ["options.timeout", "admission"],
+                "settable": [],
+                "alternatives": {"script_style": "async"},
+                "effective": {"wall_time_ms": {"value": 5_000, "from": "documented"}},
+            },
+            **http,
+            **server,
+        },
+        "claims": {"alternatives.script_style": LINK, "admission": LINK},
+    }
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Observed]]:
+    """Makes server roles of the fake; each is closed in the end."""
+    roles = []
+    monkeypatch.setattr(trial, "CANCEL_SECONDS", 0.1)
+    monkeypatch.setattr(trial, "PING_SECONDS", 0.3)
+
+    def make(transport: str = "stdio", caps: Caps | None = None, **tables: Any) -> ServerRole:
+        data = server_data(transport, **tables)
+        data["server"] = {k: v for k, v in data["server"].items() if v is not None}
+        file = tmp_path / "fake.toml"
+        file.write_text(toml_of(data), "utf-8")
+        values = {"here": str(tmp_path), "cache": str(tmp_path), "python": sys.executable}
+        roles.append(Observed(Installed(load_target(file), values), caps))
+        return roles[-1]
+
+    yield make
+    for role in roles:
+        role.close()

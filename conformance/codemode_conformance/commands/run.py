@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 import codemode_spec
 
 from codemode_conformance.commands.selection import add_selection, select
-from codemode_conformance.engine import Engine
 from codemode_conformance.failures import UsageError
 from codemode_conformance.install import install
 from codemode_conformance.report import json_report
 from codemode_conformance.report.terminal import Terminal
+from codemode_conformance.roles import add_role, role_name, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.summary import Summary
 from codemode_conformance.target import find_target
@@ -44,6 +44,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="NAME|FILE",
         help="a shipped target, or a target file (default: reference)",
     )
+    add_role(parser)
     add_selection(parser)
     parser.add_argument(
         "--report",
@@ -75,22 +76,24 @@ def execute(arguments: argparse.Namespace) -> int:
     for _, path in arguments.report:
         _try(path)
     target = find_target(arguments.target)
+    name = role_name(target, arguments.role)
     installed = install(target, _say)
-    with Engine(installed) as engine:
-        identity = engine.start()
+    with role_of(installed, name) as role:
+        identity = role.start()
         summary = Summary(
             specification,
             target,
             identity,
-            engine.effective,
+            role.effective,
             datetime.now(UTC).isoformat(timespec="seconds"),
             of=len(specification.cases),
+            role=name,
         )
         terminal = Terminal(summary)
         terminal.begin()
         started = time.monotonic()
         try:
-            for verdict in run_cases(engine, identity, specification, cases):
+            for verdict in run_cases(role, identity, specification, cases, name):
                 summary.verdicts.append(verdict)
                 terminal.case(verdict)
         except KeyboardInterrupt:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import codemode_spec
 
-from codemode_conformance.engine import Engine
 from codemode_conformance.install import install
+from codemode_conformance.roles import add_role, role_name, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.target import find_target
 from codemode_conformance.verdicts import Verdict
@@ -32,6 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "target", nargs="?", default="reference", metavar="NAME|FILE", help="default: reference"
     )
+    add_role(parser)
     parser.set_defaults(execute=execute)
 
 
@@ -39,14 +40,15 @@ def execute(arguments: argparse.Namespace) -> int:
     """Run the steps; 0 when each that applies holds."""
     specification = codemode_spec.load()
     target = find_target(arguments.target)
+    name = role_name(target, arguments.role)
     installed = install(target, lambda line: print(line, file=sys.stderr, flush=True))
     held = True
     judged = 0
-    with Engine(installed) as engine:
-        identity = engine.start()
+    with role_of(installed, name) as role:
+        identity = role.start()
         print(f"ok    {target.name} {target.version} started, its claims have links")
-        cases = [specification.cases[name] for name in STEPS]
-        for entry in run_cases(engine, identity, specification, cases):
+        cases = [specification.cases[step] for step in STEPS]
+        for entry in run_cases(role, identity, specification, cases, name):
             outcome = next(layer for layer in entry.layers if layer.layer == "outcome")
             finding = outcome.finding
             if entry.verdict is Verdict.UNSUPPORTED:

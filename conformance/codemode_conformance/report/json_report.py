@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from codemode_conformance import compare, layers
 from codemode_conformance.escape import for_shell
+from codemode_conformance.roles import role_name
 from codemode_conformance.summary import suite_version, this_platform
 from codemode_conformance.target import SHIPPED
 
@@ -23,7 +24,9 @@ def reproduction(summary: Summary, case: str, program: str = "cmconf") -> str:
     """The command line that runs one case again."""
     target = summary.target
     name = target.name if target.folder.parent == SHIPPED else str(target.file)
-    return for_shell([program, "run", "--target", name, "--case", case])
+    # Only where it is not the one that is taken by itself.
+    role = [] if summary.role == role_name(target) else ["--role", summary.role]
+    return for_shell([program, "run", "--target", name, *role, "--case", case])
 
 
 def report(summary: Summary) -> dict[str, Any]:

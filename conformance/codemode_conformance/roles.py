@@ -1,0 +1,76 @@
+"""The roles in which the suite can test a target, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from codemode_conformance.engine import Engine
+from codemode_conformance.failures import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+    from typing import Any
+
+    from codemode_spec import Case
+
+    from codemode_conformance.identity import Identity
+    from codemode_conformance.install import Installed
+    from codemode_conformance.target import Target
+    from codemode_conformance.trial import Attempt
+
+BUILT: Final = ("engine", "server")
+
+
+class Role(Protocol):
+    """What takes cases: a context manager that starts its target when needed."""
+
+    @property
+    def effective(self) -> Mapping[str, Any]:
+        """What the target says of each row of its default policy."""
+
+    def start(self) -> Identity:
+        """Start it unless it runs; StartError, ClaimError."""
+
+    def run(self, case: Case) -> Attempt:
+        """Put one case to it."""
+
+    def restart(self) -> None:
+        """Take a fresh process for the next case."""
+
+    def close(self) -> None:
+        """End it and all that came from it."""
+
+    def __enter__(self) -> Self:
+        """The role itself."""
+
+    def __exit__(self, *_: object) -> None:
+        """Closes it."""
+
+
+def add_role(parser: argparse.ArgumentParser) -> None:
+    """The argument that chooses one."""
+    parser.add_argument(
+        "--role", choices=BUILT, help="which role to test (default: the first it offers)"
+    )
+
+
+def role_name(target: Target, wanted: str | None = None) -> str:
+    """The wanted role, or the first that the target offers; UsageError when it has it not."""
+    offered = [name for name in target.roles if name in BUILT]
+    if wanted is None and offered:
+        return offered[0]
+    if wanted in offered:
+        return wanted
+    have = ", ".join(offered) or "none that the suite can test"
+    raise UsageError(f"--role {wanted or '...'}: {target.file} offers {have}")
+
+
+def role_of(installed: Installed, name: str) -> Role:
+    """The role of this name, not started."""
+    if name == "server":
+        # Here, because the SDK is slow to load and only this role needs it.
+        from codemode_conformance.server.role import ServerRole  # noqa: PLC0415
+
+        return ServerRole(installed)
+    return Engine(installed)
