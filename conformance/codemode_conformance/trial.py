@@ -31,6 +31,8 @@ LF: Final = "\n"
 HEALTH_TRIES: Final = 3
 """How often the next program may pass a deadline that the case made short: a start takes time."""
 
+POLICY_AREA: Final = "POL"
+
 DEADLINE_MS: Final = 10_000
 """The deadline of a run where the target names none."""
 
@@ -154,7 +156,14 @@ class Trial:
         return policy
 
     def _refused(self, answer: Mapping[str, Any]) -> None:
+        """A refusal at `open` is an outcome only for a case about the policy: nothing ran."""
         self._ready = ready = self._resolve({**self._rows, WRAPPER: 0})
+        if self._case.area != POLICY_AREA:
+            self._note_surroundings(answer, ready.expected[0])
+            if self._seen.fault is None and not self._case.set:
+                raise FaultError("adapter", f"it refuses to open a session: {answer['category']}")
+            values = ", ".join(f"{row} = {value}" for row, value in self._case.set.items())
+            raise UnsupportedError(f"the target refuses {values}")
         self._seen.refused = Run(
             program=ready.runs[0].program,
             end=End.FAILURE,

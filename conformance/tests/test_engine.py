@@ -162,12 +162,22 @@ def test_an_answer_other_than_one_is_unhealthy(fake_engine: MakeEngine, case_of:
 def test_a_refused_policy_is_a_failure_at_open(fake_engine: MakeEngine, case_of: MakeCase) -> None:
     """The stage says so; afterwards the default policy still works in the same process."""
     engine = fake_engine({"refuse": ["wall_time_ms"]})
-    observation = engine.run(case_of(set={"wall_time_ms": 0})).observation
+    observation = engine.run(case_of(area="POL", set={"wall_time_ms": 0})).observation
     (run,) = observation.runs
     assert (run.stage, run.end, run.category) == ("open", End.FAILURE, "policy")
     assert run.error == {"code": "invalid_policy"}
     assert observation.after is Health.HEALTHY
     assert engine.starts == 1
+
+
+def test_a_refusal_at_open_is_no_outcome_of_a_program(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """A deadline that the target does not take was not kept: nothing ran."""
+    engine = fake_engine({"refuse": ["wall_time_ms"]})
+    observation = engine.run(case_of(set={"wall_time_ms": 300})).observation
+    assert observation.unsupported == "the target refuses wall_time_ms = 300"
+    assert observation.runs == ()
 
 
 def test_runs_at_once_and_after_a_call(fake_engine: MakeEngine, case_of: MakeCase) -> None:
