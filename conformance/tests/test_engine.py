@@ -349,3 +349,23 @@ def test_a_case_that_does_not_fit_is_unsupported(
     observation = engine.run(case_of(effective=["host_calls"])).observation
     assert observation.unsupported == "the target names no number for host_calls"
     assert engine.starts == 1
+
+
+def test_unsupported_does_not_evade_a_verdict(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """A run without options has nothing that a target may lack."""
+    observation = fake_engine().run(case_of("evade")).observation
+    assert observation.unsupported is None
+    assert observation.fault is not None
+    assert observation.fault.side == "adapter"
+    assert "unsupported" in observation.fault.text
+
+
+def test_what_the_adapter_names_is_cut_and_escaped(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """Reasons are printed."""
+    engine = fake_engine({"unsettable": {"fields": ["\x1b[31m" + "x" * 1_000]}})
+    reason = engine.run(case_of(set={"wall_time_ms": 1})).observation.unsupported
+    assert reason is not None
+    assert reason.startswith("the target cannot set \\x1b[31mxxx")
+    assert len(reason) < 300

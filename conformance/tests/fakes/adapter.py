@@ -196,6 +196,10 @@ class _Run:
     def _earlier(self, _):
         state["later"].give(2)
 
+    def _evade(self, _):
+        _emit("unsupported", of="run", r=self.r, fields=["loops"])
+        return True
+
     def _broken(self, _):
         return self.outcome(ok="yes")
 
