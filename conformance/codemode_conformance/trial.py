@@ -107,6 +107,8 @@ class Trial:
             self._refused(answer)
             return
         self._opened = answer
+        if self._case.area != POLICY_AREA:
+            _check_set(policy, answer["effective"])
         numbers = numbers_of(answer["effective"])
         self._adapter.watch(numbers.get("memory_bytes"))
         numbers[WRAPPER] = self._wrapper_bytes()
@@ -338,6 +340,15 @@ def numbers_of(effective: Mapping[str, Any]) -> dict[str, int]:
         for row, entry in effective.items()
         if isinstance(entry["value"], int | float) and entry["value"] == int(entry["value"])
     }
+
+
+def _check_set(policy: Mapping[str, Any], effective: Mapping[str, Any]) -> None:
+    """What a case sets holds: its expectations, and its deadline, are computed from it."""
+    for row, wanted in policy.items():
+        there = effective.get(row, {}).get("value", wanted)
+        if there not in (wanted, "unknown"):
+            text = f"it was told {row} = {wanted}, and opened a session with {there}"
+            raise FaultError("adapter", text)
 
 
 def _health_of(run: Run) -> Health:

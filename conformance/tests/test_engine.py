@@ -369,3 +369,14 @@ def test_what_the_adapter_names_is_cut_and_escaped(
     assert reason is not None
     assert reason.startswith("the target cannot set \\x1b[31mxxx")
     assert len(reason) < 300
+
+
+def test_a_row_that_was_set_and_did_not_change_is_a_fault(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """An adapter that passes nothing on would be judged by numbers that do not hold."""
+    engine = fake_engine({"effective": {"wall_time_ms": {"value": 30_000, "from": "documented"}}})
+    fault = engine.run(case_of(set={"wall_time_ms": 300})).observation.fault
+    assert fault is not None
+    assert fault.side == "adapter"
+    assert fault.text == "it was told wall_time_ms = 300, and opened a session with 30000"
