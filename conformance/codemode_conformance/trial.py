@@ -97,6 +97,9 @@ class Trial:
         except HarnessError as error:
             seen.fault = Fault("harness", quoted(str(error)))
             channel.spoiled = True
+        except Exception as error:  # noqa: BLE001  one case must not end the others
+            seen.fault = Fault("harness", f"{type(error).__name__}: {quoted(str(error))}")
+            channel.spoiled = True
         return Attempt(self._observation(), self._ready, channel.spoiled)
 
     def _perform(self) -> None:
@@ -142,7 +145,10 @@ class Trial:
     def _wrapper_bytes(self) -> int:
         before, after = self._opened["wrap"]
         prelude = self._opened["prelude"] if self._case.uses_host else ""
-        return len(f"{before}{prelude}{LF if prelude else ''}{after}".encode())
+        try:
+            return len(f"{before}{prelude}{LF if prelude else ''}{after}".encode())
+        except UnicodeEncodeError:
+            raise FaultError("adapter", "its prelude or its wrap is no Unicode text") from None
 
     def _policy(self) -> dict[str, Any]:
         policy: dict[str, Any] = {}

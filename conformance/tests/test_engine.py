@@ -380,3 +380,28 @@ def test_a_row_that_was_set_and_did_not_change_is_a_fault(
     assert fault is not None
     assert fault.side == "adapter"
     assert fault.text == "it was told wall_time_ms = 300, and opened a session with 30000"
+
+
+def test_a_prelude_that_is_no_text_is_a_fault_of_the_adapter(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """A lone surrogate has no UTF-8."""
+    observation = fake_engine({"wrap": ["\ud800", ""]}).run(case_of()).observation
+    assert observation.fault is not None
+    assert observation.fault.side == "adapter"
+
+
+def test_a_fault_of_the_suite_in_one_case_does_not_end_the_others(
+    fake_engine: MakeEngine, case_of: MakeCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is an error of that case, and the next one gets a fresh process."""
+    engine = fake_engine()
+    with monkeypatch.context() as patched:
+        patched.setattr("codemode_conformance.trial.numbers_of", lambda _: 1 // 0)
+        patched.setattr("codemode_conformance.engine.numbers_of", lambda _: {})
+        fault = engine.run(case_of()).observation.fault
+    assert fault is not None
+    assert fault.side == "harness"
+    assert fault.text.startswith("ZeroDivisionError")
+    assert engine.run(case_of()).observation.after is Health.HEALTHY
+    assert engine.starts == 2
