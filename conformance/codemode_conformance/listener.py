@@ -65,6 +65,9 @@ class Listener:
                 threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
+        if self._closed:
+            connection.close()  # our own, from `close`
+            return
         with self._lock:
             self._connections += 1
         connection.settimeout(_READ_SECONDS)
