@@ -221,6 +221,9 @@ class Trial:
             self._note_surroundings(seen.then[-1].outcome or {}, expected)
         if "call_cancelled" in self._identity.capabilities:
             channel.wait_for_cancel_news()
+        named = {name for e in ready.expected if e for legal in e.any_of for name in legal.canaries}
+        if "file" in named and not self._adapter.canaries.intact():
+            raise FaultError("surroundings", "the planted file is gone or changed")
 
     def _check_values(self, ready: ReadyCase) -> None:
         odd = {

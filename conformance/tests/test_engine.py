@@ -405,3 +405,14 @@ def test_a_fault_of_the_suite_in_one_case_does_not_end_the_others(
     assert fault.text.startswith("ZeroDivisionError")
     assert engine.run(case_of()).observation.after is Health.HEALTHY
     assert engine.starts == 2
+
+
+def test_a_planted_file_that_is_gone_proves_nothing(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """That a program could not read it is no merit then."""
+    expect = [{"outcome": "value", "evidence": {"canaries": ["file"]}}]
+    case = case_of("unlink {{canary.file}}\nreturn []", expect=expect)
+    fault = fake_engine().run(case).observation.fault
+    assert fault is not None
+    assert fault.side == "surroundings"

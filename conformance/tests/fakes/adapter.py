@@ -226,6 +226,9 @@ class _Run:
     def _read(self, rest):
         return self.give(pathlib.Path(rest).read_text(encoding="ascii").strip()[::-1])
 
+    def _unlink(self, rest):
+        pathlib.Path(rest).unlink()
+
     def _fetch(self, rest):
         return self.give(urllib.request.urlopen(rest).read().decode())
 
