@@ -128,6 +128,9 @@ class Trial:
             raise
         if self._case.after == "healthy":
             self._check_health(sessions[0])
+        gone = self._adapter.gone
+        if gone is not None and self._seen.after is Health.HEALTHY:
+            raise FaultError("adapter", f"outside of a run: {gone.text}")
         self._close(sessions)
 
     def _resolve(self, numbers: Mapping[str, int]) -> ReadyCase:

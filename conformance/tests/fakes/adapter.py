@@ -89,6 +89,9 @@ class _Run:
         if rest == "1" and self._is_late():
             time.sleep(state["walls"][self.session] / 1000)
             return self.outcome(ok=False, category="time", native={})
+        if rest == "1" and "last_words" in CONFIG:
+            self.give(1)
+            os._exit(0)
         unwell = rest == "1" and CONFIG.get("unwell")
         return self.give(True if unwell else json.loads(rest))
 
