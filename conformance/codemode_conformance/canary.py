@@ -43,6 +43,13 @@ class Canaries:
         """The secret of this name: env, file, error or url."""
         return f"canary-{self.stem}-{name}"
 
+    def intact(self) -> bool:
+        """Whether the planted file is still there: a file that is gone can be read by nobody."""
+        try:
+            return self.file.read_text(encoding="ascii") == f"{self.value('file')}\n"
+        except (OSError, ValueError):
+            return False
+
     def fill(self, value: Any) -> Any:
         """A JSON value, or a text, with the placeholders filled in; HarnessError for an unknown."""
         # Most values name none, and some are nested as deep as a text can be but a walk cannot.
@@ -79,7 +86,7 @@ def plant(folder: Path, url: str) -> Canaries:
         file=file,
         url=url,
     )
-    file.write_text(canaries.value("file") + "\n", encoding="ascii")
+    file.write_text(f"{canaries.value('file')}\n", encoding="ascii")
     return canaries
 
 

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.adapter import Broken, Gone, Heard
-from codemode_conformance.escape import quoted
+from codemode_conformance.escape import cut, quoted
 from codemode_conformance.liverun import LiveRun, Phase
 from codemode_conformance.observation import End, Fault
 from codemode_conformance.replies import Replies, failure
@@ -65,7 +65,7 @@ class Channel:
         names = ("opened", "refused", "unsupported")
         answer = self._answer("open", names, session)
         if answer["m"] == "unsupported":
-            raise UnsupportedError(f"the target cannot set {', '.join(answer['fields'])}")
+            raise UnsupportedError(f"the target cannot set {cut(', '.join(answer['fields']))}")
         return answer
 
     def close(self, session: int) -> None:
@@ -272,7 +272,12 @@ class Channel:
         run = self.runs.get(message.get("r", 0))
         if command == "cancel" and (run is None or run.ending or not run.going):
             return
-        fields = f" with {', '.join(message['fields'])}" if "fields" in message else ""
+        asked = self._messages[run.id]["options"] if run is not None else {}
+        if command != "cancel" and not (command == "run" and asked):
+            # Nothing was asked for that a target may lack: a verdict must not be evaded so.
+            self.kill()
+            raise FaultError("adapter", f"it answers `unsupported` to a {quoted(str(command))}")
+        fields = f" with {cut(', '.join(message['fields']))}" if "fields" in message else ""
         self._unsupported = f"the target does not support {command}{fields}"
         now = time.monotonic()
         for other in self.runs.values():

@@ -40,6 +40,12 @@ def quoted(value: str | bytes, limit: int = QUOTE_CHARACTERS) -> str:
     return f'"{cut}"' if rest <= 0 else f'"{cut}" ... ({len(value)} in all)'
 
 
+def cut(text: str, limit: int = QUOTE_CHARACTERS) -> str:
+    """At most `limit` characters of a target's text, escaped; the rest is counted."""
+    rest = len(text) - limit
+    return for_terminal(text[:limit]) + (f"... ({len(text)} in all)" if rest > 0 else "")
+
+
 def for_shell(words: Iterable[str]) -> str:
     """Words as one line that a POSIX shell splits into the same words, safe to print.
 

@@ -160,11 +160,12 @@ def _run_findings(
     if expected is None:
         return {}
     corroborated = layers.corroborate(run, observation.effective, cancelled=cancelled)
+    refuted = layers.refute(run, observation.effective)
     typed = None if standing.mapping == "typed" else standing.typed
     candidates = [
         {
             "outcome": layers.outcome(run, legal),
-            "category": layers.category(run, legal, typed, corroborated),
+            "category": layers.category(run, legal, typed, corroborated, refuted),
             "code": layers.code(run, legal),
             "value": layers.value(run, legal),
             "calls": layers.calls(run, legal),

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 SIDE_CHANNELS: Final = ("stderr",)
 """Places that no client and no program sees; a hit there is evidence, not a leak."""
 
+EARLY: Final = 0.8
+"""The part of a deadline before which nothing ends for its time: clocks differ, and CPU time is
+that of all threads."""
+
 _ENDS: Final = {
     End.NO_OUTCOME: "no outcome",
     End.HOST_DIED: "the host died",
@@ -90,14 +94,27 @@ def corroborate(run: Run, effective: Mapping[str, Any], *, cancelled: bool) -> f
     return frozenset(spoken)
 
 
+def refute(run: Run, effective: Mapping[str, Any]) -> frozenset[str]:
+    """The categories that the harness's clock speaks against: it ended well before a deadline."""
+    if not isinstance(effective.get("wall_time_ms"), int | float):
+        return frozenset()
+    limits = [run.deadline_ms, effective.get("cpu_time_ms")]
+    shortest = min(limit for limit in limits if isinstance(limit, int | float))
+    return frozenset({"time"} if run.elapsed_ms < EARLY * shortest else ())
+
+
 def category(
-    run: Run, legal: Outcome, typed: frozenset[str] | None, corroborated: frozenset[str]
+    run: Run,
+    legal: Outcome,
+    typed: frozenset[str] | None,
+    corroborated: frozenset[str],
+    refuted: frozenset[str],
 ) -> Finding:
     """The failure has a wanted category.
 
     `typed` are the categories that rest on codes of the target, None for all; `corroborated` those
     that the harness's clock and ledger speak for. Any other label comes from text, and is judged
-    only where a typed one is wanted in its place.
+    only where a typed one is wanted in its place. `refuted` are those that the clock speaks against.
     """
     if not legal.want or run.end is not End.FAILURE:
         return PASSED
@@ -105,6 +122,12 @@ def category(
         run.category in typed | corroborated or typed.issuperset(legal.want)
     ):
         return Finding(Verdict.UNTESTABLE, "failed, label not judged")
+    if run.category in refuted:
+        return failed(
+            f"category {run.category} only after {run.deadline_ms:.0f} ms",
+            f"{describe(run)} after {run.elapsed_ms:.0f} ms",
+            "before its deadline",
+        )
     if run.category in (*legal.want, *legal.allow):
         return PASSED
     wanted = " or ".join((*legal.want, *legal.allow))

@@ -65,6 +65,9 @@ class Listener:
                 threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
+        if self._closed:
+            connection.close()  # our own, from `close`
+            return
         with self._lock:
             # The connection that `close` makes to wake the thread is our own.
             self._connections += not self._closed

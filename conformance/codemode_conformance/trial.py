@@ -32,6 +32,8 @@ LF: Final = "\n"
 HEALTH_TRIES: Final = 3
 """How often the next program may pass a deadline that the case made short: a start takes time."""
 
+POLICY_AREA: Final = "POL"
+
 DEADLINE_MS: Final = 10_000
 """The deadline of a run where the target names none."""
 
@@ -96,6 +98,9 @@ class Trial:
         except HarnessError as error:
             seen.fault = Fault("harness", quoted(str(error)))
             channel.spoiled = True
+        except Exception as error:  # noqa: BLE001  one case must not end the others
+            seen.fault = Fault("harness", f"{type(error).__name__}: {quoted(str(error))}")
+            channel.spoiled = True
         return Attempt(self._observation(), self._ready, channel.spoiled)
 
     def _perform(self) -> None:
@@ -106,6 +111,8 @@ class Trial:
             self._refused(answer)
             return
         self._opened = answer
+        if self._case.area != POLICY_AREA:
+            _check_set(policy, answer["effective"])
         numbers = numbers_of(answer["effective"])
         self._adapter.watch(numbers.get("memory_bytes"))
         numbers[WRAPPER] = self._wrapper_bytes()
@@ -122,6 +129,9 @@ class Trial:
             raise
         if self._case.after == "healthy":
             self._check_health(sessions[0])
+        gone = self._adapter.gone
+        if gone is not None and self._seen.after is Health.HEALTHY:
+            raise FaultError("adapter", f"outside of a run: {gone.text}")
         self._close(sessions)
 
     def _resolve(self, numbers: Mapping[str, int]) -> ReadyCase:
@@ -132,7 +142,10 @@ class Trial:
     def _wrapper_bytes(self) -> int:
         before, after = self._opened["wrap"]
         prelude = self._opened["prelude"] if self._case.uses_host else ""
-        return len(f"{before}{prelude}{LF if prelude else ''}{after}".encode())
+        try:
+            return len(f"{before}{prelude}{LF if prelude else ''}{after}".encode())
+        except UnicodeEncodeError:
+            raise FaultError("adapter", "its prelude or its wrap is no Unicode text") from None
 
     def _policy(self) -> dict[str, Any]:
         policy: dict[str, Any] = {}
@@ -148,7 +161,14 @@ class Trial:
         return policy
 
     def _refused(self, answer: Mapping[str, Any]) -> None:
+        """A refusal at `open` is an outcome only for a case about the policy: nothing ran."""
         self._ready = ready = self._resolve({**self._rows, WRAPPER: 0})
+        if self._case.area != POLICY_AREA:
+            self._note_surroundings(answer, ready.expected[0])
+            if self._seen.fault is None and not self._case.set:
+                raise FaultError("adapter", f"it refuses to open a session: {answer['category']}")
+            values = ", ".join(f"{row} = {value}" for row, value in self._case.set.items())
+            raise UnsupportedError(f"the target refuses {values}")
         self._seen.refused = Run(
             program=ready.runs[0].program,
             end=End.FAILURE,
@@ -198,6 +218,9 @@ class Trial:
             self._note_surroundings(seen.then[-1].outcome or {}, expected)
         if "call_cancelled" in self._identity.capabilities:
             channel.wait_for_cancel_news()
+        named = {name for e in ready.expected if e for legal in e.any_of for name in legal.canaries}
+        if "file" in named and not self._adapter.canaries.intact():
+            raise FaultError("surroundings", "the planted file is gone or changed")
 
     def _check_values(self, ready: ReadyCase) -> None:
         odd = {
@@ -335,6 +358,15 @@ def numbers_of(effective: Mapping[str, Any]) -> dict[str, int]:
         for row, entry in effective.items()
         if isinstance(entry["value"], int | float) and entry["value"] == int(entry["value"])
     }
+
+
+def _check_set(policy: Mapping[str, Any], effective: Mapping[str, Any]) -> None:
+    """What a case sets holds: its expectations, and its deadline, are computed from it."""
+    for row, wanted in policy.items():
+        there = effective.get(row, {}).get("value", wanted)
+        if there not in (wanted, "unknown"):
+            text = f"it was told {row} = {wanted}, and opened a session with {there}"
+            raise FaultError("adapter", text)
 
 
 def health_of(run: Run) -> Health:

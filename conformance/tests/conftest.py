@@ -96,8 +96,9 @@ def case_of() -> Callable[..., Case]:
 
 def build_case(program: str = "return 1", **parts: Any) -> Case:
     """A case with this program, or with the `runs` in `parts`."""
+    area = parts.pop("area", "TIM")
     data: dict[str, Any] = {
-        "id": "tim.fake-case",
+        "id": f"{area.lower()}.fake-case",
         "title": "A case",
         "requirements": {"outcome": "CM-TIM-001"},
         "roles": ["engine"],
@@ -106,7 +107,7 @@ def build_case(program: str = "return 1", **parts: Any) -> Case:
     }
     if "runs" not in parts:
         data["program"] = {"javascript": program}
-    return expand("TIM", data)[0]
+    return expand(area, data)[0]
 
 
 SERVER_FAILURES = [

@@ -86,3 +86,10 @@ def test_a_listener_counts_connections_and_requests() -> None:
             answer.read()
         assert listener.take() == (1, 0)
         assert listener.take() == (0, 0)
+
+
+def test_closing_the_listener_is_no_connection_of_a_program() -> None:
+    """The suite wakes its own thread by a connection, which is no evidence."""
+    listener = Listener()
+    listener.close()
+    assert listener.take() == (0, 0)

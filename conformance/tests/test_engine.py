@@ -162,12 +162,22 @@ def test_an_answer_other_than_one_is_unhealthy(fake_engine: MakeEngine, case_of:
 def test_a_refused_policy_is_a_failure_at_open(fake_engine: MakeEngine, case_of: MakeCase) -> None:
     """The stage says so; afterwards the default policy still works in the same process."""
     engine = fake_engine({"refuse": ["wall_time_ms"]})
-    observation = engine.run(case_of(set={"wall_time_ms": 0})).observation
+    observation = engine.run(case_of(area="POL", set={"wall_time_ms": 0})).observation
     (run,) = observation.runs
     assert (run.stage, run.end, run.category) == ("open", End.FAILURE, "policy")
     assert run.error == {"code": "invalid_policy"}
     assert observation.after is Health.HEALTHY
     assert engine.starts == 1
+
+
+def test_a_refusal_at_open_is_no_outcome_of_a_program(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """A deadline that the target does not take was not kept: nothing ran."""
+    engine = fake_engine({"refuse": ["wall_time_ms"]})
+    observation = engine.run(case_of(set={"wall_time_ms": 300})).observation
+    assert observation.unsupported == "the target refuses wall_time_ms = 300"
+    assert observation.runs == ()
 
 
 def test_runs_at_once_and_after_a_call(fake_engine: MakeEngine, case_of: MakeCase) -> None:
@@ -339,3 +349,70 @@ def test_a_case_that_does_not_fit_is_unsupported(
     observation = engine.run(case_of(effective=["host_calls"])).observation
     assert observation.unsupported == "the target names no number for host_calls"
     assert engine.starts == 1
+
+
+def test_unsupported_does_not_evade_a_verdict(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """A run without options has nothing that a target may lack."""
+    observation = fake_engine().run(case_of("evade")).observation
+    assert observation.unsupported is None
+    assert observation.fault is not None
+    assert observation.fault.side == "adapter"
+    assert "unsupported" in observation.fault.text
+
+
+def test_what_the_adapter_names_is_cut_and_escaped(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """Reasons are printed."""
+    engine = fake_engine({"unsettable": {"fields": ["\x1b[31m" + "x" * 1_000]}})
+    reason = engine.run(case_of(set={"wall_time_ms": 1})).observation.unsupported
+    assert reason is not None
+    assert reason.startswith("the target cannot set \\x1b[31mxxx")
+    assert len(reason) < 300
+
+
+def test_a_row_that_was_set_and_did_not_change_is_a_fault(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """An adapter that passes nothing on would be judged by numbers that do not hold."""
+    engine = fake_engine({"effective": {"wall_time_ms": {"value": 30_000, "from": "documented"}}})
+    fault = engine.run(case_of(set={"wall_time_ms": 300})).observation.fault
+    assert fault is not None
+    assert fault.side == "adapter"
+    assert fault.text == "it was told wall_time_ms = 300, and opened a session with 30000"
+
+
+def test_a_prelude_that_is_no_text_is_a_fault_of_the_adapter(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """A lone surrogate has no UTF-8."""
+    observation = fake_engine({"wrap": ["\ud800", ""]}).run(case_of()).observation
+    assert observation.fault is not None
+    assert observation.fault.side == "adapter"
+
+
+def test_a_fault_of_the_suite_in_one_case_does_not_end_the_others(
+    fake_engine: MakeEngine, case_of: MakeCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is an error of that case, and the next one gets a fresh process."""
+    engine = fake_engine()
+    with monkeypatch.context() as patched:
+        patched.setattr("codemode_conformance.trial.numbers_of", lambda _: 1 // 0)
+        patched.setattr("codemode_conformance.engine.numbers_of", lambda _: {})
+        fault = engine.run(case_of()).observation.fault
+    assert fault is not None
+    assert fault.side == "harness"
+    assert fault.text.startswith("ZeroDivisionError")
+    assert engine.run(case_of()).observation.after is Health.HEALTHY
+    assert engine.starts == 2
+
+
+def test_a_planted_file_that_is_gone_proves_nothing(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """That a program could not read it is no merit then."""
+    expect = [{"outcome": "value", "evidence": {"canaries": ["file"]}}]
+    case = case_of("unlink {{canary.file}}\nreturn []", expect=expect)
+    fault = fake_engine().run(case).observation.fault
+    assert fault is not None
+    assert fault.side == "surroundings"

@@ -50,3 +50,14 @@ def test_a_deadline_of_its_own_is_no_excuse(
     seen = engine.run(case_of("return 2")).observation
     # The first `return 1` of a session is the health program.
     assert (seen.after, seen.fault) == (Health.UNHEALTHY, None)
+
+
+def test_an_exit_after_the_next_program_is_an_error(
+    fake_engine: Callable[..., Engine], case_of: Callable[..., Case]
+) -> None:
+    """Whether its answer and its exit are seen together or one after the other."""
+    engine = fake_engine({"last_words": True})
+    engine.start()
+    seen = engine.run(case_of("return 2")).observation
+    assert seen.fault is not None
+    assert seen.fault.side == "adapter"

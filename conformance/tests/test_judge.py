@@ -204,3 +204,19 @@ def test_the_verdict_of_a_case_is_the_worst_of_its_layers() -> None:
         judge(ready.case, ready, wrong, SPECIFICATION.requirements, ALL_CLAIMED).verdict
         is Verdict.FAIL
     )
+
+
+def test_a_program_that_ended_early_did_not_end_for_its_time() -> None:
+    """The clock of the harness speaks against the label; where no deadline is known it is mute."""
+    ready, observation = seen("tim.sync-loop")
+    at_once = with_run(observation, elapsed_ms=5.0, deadline_ms=300.0)
+    assert verdict(ready, at_once)["category"] is Verdict.FAIL
+    late = with_run(observation, elapsed_ms=299.0, deadline_ms=300.0)
+    assert verdict(ready, late)["category"] is Verdict.PASS
+    unknown = replace(at_once, effective={**ROWS, "wall_time_ms": "unknown"})
+    assert verdict(ready, unknown)["category"] is Verdict.PASS
+    busy = replace(
+        with_run(observation, elapsed_ms=90.0, deadline_ms=300.0),
+        effective={**ROWS, "cpu_time_ms": 100},
+    )
+    assert verdict(ready, busy)["category"] is Verdict.PASS

@@ -22,6 +22,19 @@ LAYERS: Final = ("outcome", "category", "code", "value", "calls", "evidence")
 OPTION_OF_ROW: Final = {"wall_time_ms": "timeout_ms"}
 """Rows that a target may take as an option of one run instead of as policy."""
 
+MOST: Final = 16 << 20
+TESTABLE: Final = {
+    "source_bytes": (128, MOST),
+    "memory_bytes": (1 << 20, 4 << 30),
+    "host_calls": (1, 10_000),
+    "concurrent_host_calls": (1, 1_000),
+    "host_result_bytes": (64, MOST),
+    "cumulative_host_result_bytes": (128, 16 * MOST),
+    "final_result_bytes": (64, MOST),
+}
+"""The numbers of a target at whose edge a case can be put: below, the programs of the cases do not
+fit; above, the suite would be the one that runs out of memory or of time."""
+
 WRAPPER: Final = "wrapper_bytes"
 """A name for templates: UTF-8 bytes that the target's wrap and prelude add to this program."""
 
@@ -143,6 +156,10 @@ class Case:
         missing = [name for name in self.effective if name not in rows]
         if missing:
             raise NotApplicable(f"the target names no number for {', '.join(missing)}")
+        for name in self.effective:
+            least, most = TESTABLE.get(name, (0, MOST))
+            if not least <= rows[name] <= most:
+                raise NotApplicable(f"{name} = {rows[name]} is beyond what this suite tests")
         try:
             data = templates.resolve(
                 {key: self.data[key] for key in self.data if key != "set"}, self._names(rows)

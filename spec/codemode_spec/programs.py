@@ -44,14 +44,21 @@ def text_of(program: Any) -> str:
     if isinstance(program, str):
         return program
     if isinstance(program, dict):
-        return str(program["repeat"]) * int(program["times"])
+        return _repeat(program)
     return "".join(map(text_of, program))
+
+
+def _repeat(part: Mapping[str, Any]) -> str:
+    text, times = str(part["repeat"]), int(part["times"])
+    if times < 0:
+        raise NotApplicable("a limit of the target is smaller than the case itself")
+    return text * times
 
 
 def generate(recipe: Mapping[str, Any]) -> Any:
     """The value of a `generate` entry: a repeated text, or `depth` nested arrays or objects."""
     if "repeat" in recipe:
-        return recipe["repeat"] * int(recipe["times"])
+        return _repeat(recipe)
     value: Any = [] if recipe["nest"] == "array" else {}
     for _ in range(int(recipe["depth"]) - 1):
         value = [value] if recipe["nest"] == "array" else {"a": value}

@@ -106,6 +106,23 @@ def test_a_case_takes_the_numbers_and_the_style_of_its_target() -> None:
     ("data", "rows", "alternatives", "language", "reason"),
     [
         ({"effective": ["pages"]}, {}, ALTERNATIVES, "javascript", "names no number for pages"),
+        *(
+            (
+                {"effective": [row]},
+                {row: number},
+                *(ALTERNATIVES, "javascript", f"{row} = {number} is beyond"),
+            )
+            for row, number in (
+                ("host_calls", 0),
+                ("host_calls", 10**300),
+                ("source_bytes", 1 << 33),
+                ("final_result_bytes", 1),
+            )
+        ),
+        (
+            {"program": {"javascript": {"repeat": "x", "times": "@{wrapper_bytes - 9}"}}},
+            *({"wrapper_bytes": 1}, ALTERNATIVES, "javascript", "smaller than the case itself"),
+        ),
         ({}, {}, {}, "javascript", "does not declare script_style"),
         ({}, {}, ALTERNATIVES, "python", "has no python program"),
         (

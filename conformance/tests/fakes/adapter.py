@@ -89,6 +89,9 @@ class _Run:
         if rest == "1" and self._is_late():
             time.sleep(state["walls"][self.session] / 1000)
             return self.outcome(ok=False, category="time", native={})
+        if rest == "1" and "last_words" in CONFIG:
+            self.give(1)
+            os._exit(0)
         unwell = rest == "1" and CONFIG.get("unwell")
         return self.give(True if unwell else json.loads(rest))
 
@@ -196,6 +199,10 @@ class _Run:
     def _earlier(self, _):
         state["later"].give(2)
 
+    def _evade(self, _):
+        _emit("unsupported", of="run", r=self.r, fields=["loops"])
+        return True
+
     def _broken(self, _):
         return self.outcome(ok="yes")
 
@@ -221,6 +228,9 @@ class _Run:
 
     def _read(self, rest):
         return self.give(pathlib.Path(rest).read_text(encoding="ascii").strip()[::-1])
+
+    def _unlink(self, rest):
+        pathlib.Path(rest).unlink()
 
     def _fetch(self, rest):
         return self.give(urllib.request.urlopen(rest).read().decode())
