@@ -83,6 +83,9 @@ class Run:
 
     async def tear_down(self) -> None:
         """Stop everything, kill what is left of the worker, reap it, close its pipes."""
+        # Without an outcome yet if the calling task was cancelled: an operation that answers later
+        # must not write, because the numbers of the pipes may be those of other files by then.
+        self._session.event("cancel")
         for timer in self._timers.values():
             timer.cancel()
         self._stop_calls()

@@ -1,6 +1,7 @@
 """The parent around its invocations: cancellation, several at once, faults one after another."""
 
 import asyncio
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -141,6 +142,35 @@ def test_a_late_reply_reaches_nobody(limits):
         assert await second == Success(True, ["late"])
         await parent.close()
 
+    asyncio.run(run())
+
+
+def test_a_late_reply_does_not_reach_a_reused_descriptor(limits, tmp_path):
+    """Also if the calling task was cancelled: the pipes are closed, their numbers are free."""
+    release = asyncio.Event()
+
+    async def stubborn(arguments):
+        started.set()
+        while not release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await release.wait()
+        return "late"
+
+    async def run():
+        parent = Parent(limits, [Operation("op", stubborn)])
+        running = asyncio.create_task(parent.invoke("return await codemode.op()"))
+        await started.wait()
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+        with contextlib.ExitStack() as stack:
+            for number in range(8):
+                stack.enter_context((tmp_path / f"{number}").open("w"))
+            release.set()
+            await parent.close()
+        assert [file.read_bytes() for file in tmp_path.iterdir()] == [b""] * 8
+
+    started = asyncio.Event()
     asyncio.run(run())
 
 
