@@ -243,6 +243,22 @@ def test_a_stalled_program_ends_at_once(run, source):
     assert told(run(source, wall_time_ms=9000)) == "code_rejected stalled"
 
 
+# Jobs that fail with an error of the program: of a promise with its own species, of a registry.
+FAIL = "const fail = () => { throw new Error('interrupted'); }; const p = Promise.resolve();"
+FAILING_JOBS = [
+    "p.constructor = {[Symbol.species]: function (take) { take(fail, fail); }}; p.then(() => 1);",
+    "globalThis.registry = new FinalizationRegistry(fail); registry.register({}, 1);",
+]
+
+
+@pytest.mark.parametrize("source", FAILING_JOBS)
+def test_a_job_that_fails_decides_nothing(run, source):
+    """It is neither an interrupt nor a full heap, whatever its error says."""
+    assert told(run(FAIL + source + "await 0; await 0; return 5")) == 5
+    stalled = run(FAIL + source + "await 0; await 0; await new Promise(() => {})")
+    assert told(stalled) == "code_rejected stalled"
+
+
 def test_nothing_persists_between_invocations(run):
     """Each invocation starts in a fresh realm."""
     source = (
