@@ -170,6 +170,21 @@ def test_host_values_that_are_no_json_are_refused(run, kind):
     assert (refused["code"], refused["operation"]) == ("host_result_invalid", "odd")
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "codemode.echo(1); await 0; for (const t = Date.now(); Date.now() - t < 200;); call('x');",
+        "call('x'.repeat(60000)); call('x');",
+    ],
+)
+def test_an_excess_that_the_parent_cannot_see_keeps_its_code(run, source):
+    """Replies that the program has not got yet count in the worker, no longer in the parent."""
+    source = f"let last; {source} await last;".replace(
+        "call(", "for (let n = 0; n < 4; n++) last = codemode.echo("
+    )
+    assert run(source).to_json()["code"] == "host_concurrency_limit"
+
+
 def test_host_results_are_limited(run):
     """64 KiB is delivered, one byte more is refused with its size."""
     source = "const at = await codemode.echo('x'.repeat(65534));" + caught(
