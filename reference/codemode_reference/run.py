@@ -94,7 +94,14 @@ class Run:
         self._loop.remove_reader(self._worker.stderr)
         # Before reaping: the worker's number, and with it its group, is still its own.
         self._worker.kill()
-        await asyncio.wait([self._exited], timeout=self._policy["reap_ms"] / 1000)
+        try:
+            await asyncio.wait([self._exited], timeout=self._policy["reap_ms"] / 1000)
+        except asyncio.CancelledError:
+            # The loop is closing, so there is no later. What was killed is gone in a moment.
+            if self._worker.pidfd is not None:
+                self._loop.remove_reader(self._worker.pidfd)
+            self._reap()
+            raise
         if self._exited.done():
             self._reap()
         else:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -222,6 +223,52 @@ def test_a_fault_of_ours_is_an_internal_error(limits, monkeypatch, caplog):
 
     story(limits, tell)
     assert "the parent failed" in caplog.text
+
+
+def test_a_worker_that_cannot_be_watched_is_a_failed_start(limits, monkeypatch):
+    """It has run already, and must neither stay nor become a zombie."""
+
+    async def tell(parent, gate):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pidfd_open", lambda pid: os.open("/nonexistent", 0))
+            assert (await parent.invoke("return 1")).code == Code.worker_start_failed
+        assert await parent.invoke("return 1") == Success(True, 1)
+
+    story(limits, tell)
+
+
+def test_a_worker_may_be_reaped_by_others(limits):
+    """A process that ignores SIGCHLD loses the status, not the value, and no descriptor."""
+
+    async def tell(parent, gate):
+        assert await parent.invoke("return 1") == Success(True, 1)
+        assert (await parent.invoke("throw 1")).code == Code.code_rejected
+        assert (await parent.invoke("for (;;);")).code == Code.deadline_exceeded
+
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        story(limits, tell, wall_time_ms=300)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_a_loop_that_closes_during_the_end_leaves_nothing(limits):
+    """What `asyncio.run` cancels last is the end of an invocation."""
+
+    async def run():
+        gate = Gate()
+        parent = Parent(limits, [Operation("gate", gate.wait)])
+        running.append(asyncio.create_task(parent.invoke("await codemode.gate()")))
+        await gate.entered.wait()
+        running[0].cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        parent._spawner.shutdown()
+        parent._scratch.close()
+
+    running = []
+    asyncio.run(run())
+    assert running[0].cancelled()
 
 
 def test_a_directory_that_cannot_be_made_is_a_failed_start(limits):
