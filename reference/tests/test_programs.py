@@ -87,6 +87,9 @@ def test_the_size_limit_of_the_final_value_is_exact(run):
     assert run("return 'é'.repeat(24575);").value == "é" * 24575
     refused = run("return '\\u{1f600}'.repeat(12288);")
     assert (refused.code, refused.fields["measured"]) == ("final_result_bytes_limit", 49154)
+    assert run("return '\\u{1f600}'.repeat(20000);").fields["measured"] == 80002
+    assert run("return '\u20ac' + '\\u{1f600}'.repeat(20000);").fields["measured"] == 80005
+    assert run("return '\u00e9'.repeat(4e6);").fields["measured"] == 8000002
     refused = run("return '\\u0001'.repeat(8192);")
     assert refused.fields["measured"] == 49154
     refused = run("let d = [1]; for (let i = 0; i < 90; i++) d = [d, d]; return d;")
