@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -59,14 +60,41 @@ async def _run(source: str, rows: dict[str, int]) -> Outcome:
 
 def _report(outcome: Outcome, *, as_json: bool) -> int:
     if not isinstance(outcome, Failure):
-        print(json.dumps(outcome.value, ensure_ascii=False, indent=None if as_json else 2))
+        text = json.dumps(outcome.value, ensure_ascii=False, indent=None if as_json else 2)
+        try:
+            print(printable(text), flush=True)
+        except OSError as error:
+            # Nobody reads: the interpreter's own flush at the end must not fail once more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"cannot write the value: {error.strerror}", file=sys.stderr)
+            return FAILED
         return OK
     if as_json:
-        print(json.dumps(outcome.to_json(), ensure_ascii=False), file=sys.stderr)
+        print(printable(json.dumps(outcome.to_json(), ensure_ascii=False)), file=sys.stderr)
         return FAILED
     fields = ", ".join(f"{name} {value}" for name, value in outcome.fields.items())
     print(f"{outcome.code}: {outcome.message}{f' ({fields})' if fields else ''}", file=sys.stderr)
     return FAILED
+
+
+def printable(text: str) -> str:
+    """JSON text; what a terminal might act on or stdout cannot write is escaped."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+
+    def escaped(character: str) -> str:
+        if character == "\n" or (character.isprintable() and _fits(character, encoding)):
+            return character
+        return json.dumps(character)[1:-1]
+
+    return "".join(map(escaped, text))
+
+
+def _fits(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -21,7 +21,6 @@ class Ledger:
     policy: Mapping[str, int]
     calls: int = 0
     in_flight: dict[int, str] = field(default_factory=dict)
-    most_in_flight: int = 0
     delivered_bytes: int = 0
 
     @property
@@ -43,7 +42,6 @@ class Ledger:
         if len(self.in_flight) >= limit:
             return failure(Code.host_concurrency_limit, operation=operation, limit=limit)
         self.in_flight[call_id] = operation
-        self.most_in_flight = max(self.most_in_flight, len(self.in_flight))
         return None
 
     def leave(self, call_id: int) -> str | None:

@@ -8,14 +8,20 @@ from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from codemode_spec.tables import load_tables
+
 from codemode_reference.codes import Code
 from codemode_reference.errors import PolicyError
+from codemode_reference.values import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 JsonValue: TypeAlias = Any
 Handler: TypeAlias = Callable[[JsonValue], Awaitable[JsonValue]]
+
+# Arguments are never nested deeper: they came in a frame.
+MAX_DEPTH = load_tables().rows["value_depth"].absolute_maximum
 
 # `call` and `help` are the API's own; the others must read as undefined, so that awaiting or
 # printing the API object calls nothing.
@@ -47,7 +53,7 @@ class Catalogue:
 
     def __init__(self, operations: Sequence[Operation]) -> None:
         self._operations = {operation.name: operation for operation in operations}
-        if len(self._operations) != len(operations):
+        if len(self._operations) != len(operations) or not all(map(_usable, operations)):
             raise PolicyError(Code.invalid_policy, "operations")
         self.methods = dict(zip(self._operations, method_names(self._operations), strict=True))
         self._validators = {
@@ -101,15 +107,40 @@ def method_names(names: Iterable[str]) -> list[str]:
     return methods
 
 
+def _usable(operation: Operation) -> bool:
+    return type(operation.name) is str and operation.effect in ("read", "write")
+
+
 def _validator(schema: Mapping[str, Any]) -> Any:
     # Imported late: it takes longer than all the rest, and not every catalogue has schemas.
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
+    from jsonschema.validators import extend  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415
 
     try:
         Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
+    except (SchemaError, RecursionError) as error:
         raise PolicyError(Code.invalid_policy, "operations") from error
-    return Draft202012Validator(schema)
+    # The library compares every pair of items: a program could keep the parent busy for minutes.
+    # Its default registry would fetch what a `$ref` names.
+    checks = {"uniqueItems": _unique_items}
+    kind = extend(Draft202012Validator, checks)  # type: ignore[no-untyped-call]
+    return kind(schema, registry=Registry())
+
+
+def _unique_items(validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Exception]:
+    from jsonschema import ValidationError  # noqa: PLC0415
+
+    if wanted and validator.is_type(instance, "array"):
+        texts = {encode(_in_order(item), MAX_DEPTH) for item in instance}
+        if len(texts) != len(instance):
+            yield ValidationError("an item twice")
+
+
+def _in_order(item: JsonValue) -> JsonValue:
+    if isinstance(item, dict):
+        return {key: _in_order(item[key]) for key in sorted(item)}
+    return [_in_order(element) for element in item] if isinstance(item, list) else item
 
 
 def _camel_case(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -37,18 +38,26 @@ class Worker:
 
     def wait(self) -> None:
         """Block until the worker has exited; it stays to be reaped."""
-        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
 
     def status(self) -> int | None:
-        """The exit status of a worker that has exited (negative: the signal), else None."""
-        found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        """The exit status of a worker that has exited (negative: the signal), else None.
+
+        0 if somebody else has reaped it: a process may ignore SIGCHLD or wait for any child.
+        """
+        try:
+            found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        except ChildProcessError:
+            return 0
         if found is None:
             return None
         return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
     def reap(self) -> None:
         """Free the number of a worker that has exited."""
-        os.waitpid(self.pid, 0)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
 
     def close(self) -> None:
         """Close the parent's descriptors."""
@@ -87,7 +96,12 @@ def start(command: Sequence[str], folder: Path) -> Worker:
             start_new_session=True,
             close_fds=True,
         )
-        pidfd = os.pidfd_open(child.pid) if hasattr(os, "pidfd_open") else None
+        try:
+            pidfd = os.pidfd_open(child.pid) if hasattr(os, "pidfd_open") else None
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
     except BaseException:
         for descriptor in ours:
             os.close(descriptor)

@@ -83,6 +83,9 @@ class Run:
 
     async def tear_down(self) -> None:
         """Stop everything, kill what is left of the worker, reap it, close its pipes."""
+        # Without an outcome yet if the calling task was cancelled: an operation that answers later
+        # must not write, because the numbers of the pipes may be those of other files by then.
+        self._session.event("cancel")
         for timer in self._timers.values():
             timer.cancel()
         self._stop_calls()
@@ -91,7 +94,14 @@ class Run:
         self._loop.remove_reader(self._worker.stderr)
         # Before reaping: the worker's number, and with it its group, is still its own.
         self._worker.kill()
-        await asyncio.wait([self._exited], timeout=self._policy["reap_ms"] / 1000)
+        try:
+            await asyncio.wait([self._exited], timeout=self._policy["reap_ms"] / 1000)
+        except asyncio.CancelledError:
+            # The loop is closing, so there is no later. What was killed is gone in a moment.
+            if self._worker.pidfd is not None:
+                self._loop.remove_reader(self._worker.pidfd)
+            self._reap()
+            raise
         if self._exited.done():
             self._reap()
         else:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 import tempfile
+from itertools import islice
 from pathlib import Path
 
 # What a worker may leave behind before its directory is left to the end of the parent.
@@ -44,22 +45,26 @@ def _remove_below(path: Path) -> None:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     left = _MOST_ENTRIES
     # Each directory is emptied from its parent, so the deepest one first; no path is ever joined.
+    # One listing for each: to look for the next entry anew would take time in their square.
     try:
-        open_folders = [os.open(path, flags)]
+        folders = [os.open(path, flags)]
     except OSError:
         return
+    listings = [_entries(folders[0])]
     names: list[str] = []
-    while open_folders:
-        folder = open_folders[-1]
-        entry = _next(folder) if left else None
-        left -= 1
+    while folders:
+        folder = folders[-1]
+        entry = listings[-1].pop() if left and listings[-1] else None
+        left = max(left - 1, 0)
         try:
             if entry is None:
-                os.close(open_folders.pop())
+                os.close(folders.pop())
+                listings.pop()
                 if names:
-                    os.rmdir(names.pop(), dir_fd=open_folders[-1])
+                    os.rmdir(names.pop(), dir_fd=folders[-1])
             elif stat.S_ISDIR(os.stat(entry, dir_fd=folder, follow_symlinks=False).st_mode):
-                open_folders.append(os.open(entry, flags, dir_fd=folder))
+                folders.append(os.open(entry, flags, dir_fd=folder))
+                listings.append(_entries(folders[-1]))
                 names.append(entry)
             else:
                 os.unlink(entry, dir_fd=folder)
@@ -69,6 +74,6 @@ def _remove_below(path: Path) -> None:
         path.rmdir()
 
 
-def _next(folder: int) -> str | None:
+def _entries(folder: int) -> list[str]:
     with os.scandir(folder) as entries:
-        return next((entry.name for entry in entries), None)
+        return [entry.name for entry in islice(entries, _MOST_ENTRIES)]

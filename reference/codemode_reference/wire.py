@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from codemode_spec.tables import load_tables
+
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
-from codemode_reference.values import encode
+from codemode_reference.values import NotJSONError, encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 
     from codemode_reference.errors import Failure
 
-# Our own frames nest as deep as the schemas of the catalogue; no program chooses that.
-_DEPTH = 1000
+# What a worker reads: a value and the frame around it.
+_DEPTH = load_tables().rows["value_depth"].absolute_maximum + 1
 
 
 def execute(fields: Mapping[str, Any], encoded_source: bytes) -> bytes:
@@ -26,8 +28,11 @@ def execute(fields: Mapping[str, Any], encoded_source: bytes) -> bytes:
 
 
 def rest_fits(fields: Mapping[str, Any], parts: ExecuteParts) -> bool:
-    """Whether everything in `execute` but the source fits its part of the frame."""
-    return len(execute(fields, b"")) - 1 <= parts.rest_bytes
+    """Whether everything in `execute` but the source is JSON and fits its part of the frame."""
+    try:
+        return len(execute(fields, b"")) - 1 <= parts.rest_bytes
+    except NotJSONError:
+        return False
 
 
 def encode_source(source: str, limit: int, parts: ExecuteParts) -> bytes | Failure:

@@ -169,8 +169,9 @@ class _Worker:
         self._context.set_time_limit(left + _INTERRUPT_MARGIN)
         try:
             return function(*arguments)
-        except self._engine.JSException as error:
-            if "interrupted" in str(error) or monotonic() >= self._deadline:
+        except self._engine.JSException:
+            # Told by the clock and never by the text: a job fails with what the program throws.
+            if monotonic() >= self._deadline:
                 raise DeadlineError from None
             raise HeapError from None
 
@@ -188,8 +189,8 @@ class _Worker:
             try:
                 ran = self._enter(self._context.execute_pending_job)
             except HeapError:
-                # A job of the program may fail; only if nothing follows was it ours.
-                ran = broken = True
+                # A job of the program may fail; only with a full heap was it ours.
+                ran, broken = True, broken or self._heap_was_full()
             if ran and self._inbox.empty():
                 continue
             if not ran and not replies_due:

@@ -7,10 +7,10 @@ from codemode_reference.ledger import Ledger
 
 @pytest.fixture
 def judge(limits):
-    """`judge(error, sent=..., elapsed_ms=..., calls=..., most=...)`: the failure made of it."""
+    """`judge(error, sent=..., elapsed_ms=..., calls=...)`: the failure made of it."""
 
-    def accepted(error, *, sent=(), elapsed_ms=0.0, calls=0, most=0):
-        ledger = Ledger(limits, calls=calls, most_in_flight=most)
+    def accepted(error, *, sent=(), elapsed_ms=0.0, calls=0):
+        ledger = Ledger(limits, calls=calls)
         return accept(
             error, sent=sent, ledger=ledger, elapsed_ms=elapsed_ms, names={"echo", "list_all"}
         )
@@ -34,7 +34,7 @@ def test_an_error_that_was_sent_is_believed(judge):
     [
         ({"code": "deadline_exceeded", "limit": 10000}, {"elapsed_ms": 10000.0}),
         ({"code": "host_calls_limit", "operation": "echo", "limit": 16}, {"calls": 16}),
-        ({"code": "host_concurrency_limit", "operation": "echo", "limit": 4}, {"most": 4}),
+        ({"code": "host_concurrency_limit", "operation": "echo", "limit": 4}, {"calls": 4}),
     ],
 )
 def test_a_limit_is_believed_if_the_ledger_agrees(judge, error, facts):

@@ -96,6 +96,32 @@ def test_misuse_is_told(arguments, capsys):
     assert "usage:" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_value_is_printed_for_any_terminal(program, encoding):
+    """Control and bidi characters, and what stdout cannot write, are escaped; it stays JSON."""
+    command = [
+        sys.executable,
+        "-m",
+        "codemode_reference",
+        "run",
+        program("return '\x9b\u202e\u00e9'"),
+    ]
+    done = subprocess.run(
+        command, capture_output=True, check=True, env={"PYTHONIOENCODING": encoding}
+    )
+    assert done.stdout.decode(encoding).startswith('"\\u009b\\u202e')
+    assert json.loads(done.stdout.decode(encoding)) == "\x9b\u202e\u00e9"
+
+
+def test_an_output_that_nobody_reads_is_one_line(program):
+    """Status 1 and no traceback."""
+    command = [sys.executable, "-m", "codemode_reference", "run", program("return 1")]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    assert done.stderr == b"cannot write the value: No space left on device\n"
+
+
 def test_it_runs_as_a_module(program):
     """`python -m codemode_reference`."""
     command = [sys.executable, "-m", "codemode_reference", "run", program("return {a: 1}")]

@@ -47,6 +47,57 @@ def test_a_catalogue_that_fills_the_frame_is_refused_at_start():
     assert (caught.value.code, caught.value.field) == ("invalid_policy", "operations")
 
 
+def nested(levels):
+    """A schema with so many levels of properties below it."""
+    schema = {}
+    for _ in range(levels):
+        schema = {"properties": {"a": schema}}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        Operation(7, nothing),
+        Operation("\ud800", nothing),
+        Operation("a", nothing, effect="both"),
+        Operation("a", nothing, arguments={"maximum": float("inf")}),
+        Operation("a", nothing, arguments={"properties": {1: {}}}),
+        Operation("a", nothing, arguments=nested(63)),
+        Operation("a", nothing, arguments=nested(400)),
+    ],
+)
+def test_what_no_worker_would_read_is_refused_at_start(operation):
+    """Else every invocation would end as worker_exited."""
+    with pytest.raises(PolicyError) as caught:
+        Parent(None, [operation])
+    assert caught.value.field == "operations"
+
+
+def test_the_deepest_schema_is_read(run, operations):
+    """One level less is no fault."""
+    operations.append(Operation("deep", nothing, arguments=nested(62)))
+    assert run("return 1").value == 1
+
+
+def test_unique_items_are_compared_in_linear_time():
+    """Numbers by value, objects without order; true is not 1."""
+    schema = {"type": "array", "uniqueItems": True}
+    catalogue = Catalogue([Operation("a", nothing, arguments=schema)])
+    assert catalogue.accepts("a", [1, True, "1", [1], {"a": 1}, {"a": 2}, None])
+    assert not catalogue.accepts("a", [{"a": 1, "b": [2]}, {"b": [2.0], "a": 1}])
+    assert not catalogue.accepts("a", [1, 1.0])
+    assert catalogue.accepts("a", [item for n in range(6000) for item in (n, {"a": n})])
+
+
+def test_a_reference_is_never_fetched(monkeypatch):
+    """A schema that names another document cannot make the parent open a connection."""
+    monkeypatch.setattr("urllib.request.urlopen", pytest.fail)
+    catalogue = Catalogue([Operation("a", nothing, arguments={"$ref": "http://127.0.0.1/x"})])
+    with pytest.raises(Exception, match="Unresolvable"):
+        catalogue.accepts("a", {})
+
+
 def test_arguments_are_checked_against_the_schema():
     """Without a schema anything goes."""
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

@@ -1,7 +1,9 @@
 """The parent around its invocations: cancellation, several at once, faults one after another."""
 
 import asyncio
+import contextlib
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -144,6 +146,35 @@ def test_a_late_reply_reaches_nobody(limits):
     asyncio.run(run())
 
 
+def test_a_late_reply_does_not_reach_a_reused_descriptor(limits, tmp_path):
+    """Also if the calling task was cancelled: the pipes are closed, their numbers are free."""
+    release = asyncio.Event()
+
+    async def stubborn(arguments):
+        started.set()
+        while not release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await release.wait()
+        return "late"
+
+    async def run():
+        parent = Parent(limits, [Operation("op", stubborn)])
+        running = asyncio.create_task(parent.invoke("return await codemode.op()"))
+        await started.wait()
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+        with contextlib.ExitStack() as stack:
+            for number in range(8):
+                stack.enter_context((tmp_path / f"{number}").open("w"))
+            release.set()
+            await parent.close()
+        assert [file.read_bytes() for file in tmp_path.iterdir()] == [b""] * 8
+
+    started = asyncio.Event()
+    asyncio.run(run())
+
+
 def test_invocations_run_side_by_side(limits):
     """Several at once keep their calls and values apart."""
 
@@ -192,6 +223,52 @@ def test_a_fault_of_ours_is_an_internal_error(limits, monkeypatch, caplog):
 
     story(limits, tell)
     assert "the parent failed" in caplog.text
+
+
+def test_a_worker_that_cannot_be_watched_is_a_failed_start(limits, monkeypatch):
+    """It has run already, and must neither stay nor become a zombie."""
+
+    async def tell(parent, gate):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pidfd_open", lambda pid: os.open("/nonexistent", 0))
+            assert (await parent.invoke("return 1")).code == Code.worker_start_failed
+        assert await parent.invoke("return 1") == Success(True, 1)
+
+    story(limits, tell)
+
+
+def test_a_worker_may_be_reaped_by_others(limits):
+    """A process that ignores SIGCHLD loses the status, not the value, and no descriptor."""
+
+    async def tell(parent, gate):
+        assert await parent.invoke("return 1") == Success(True, 1)
+        assert (await parent.invoke("throw 1")).code == Code.code_rejected
+        assert (await parent.invoke("for (;;);")).code == Code.deadline_exceeded
+
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        story(limits, tell, wall_time_ms=300)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_a_loop_that_closes_during_the_end_leaves_nothing(limits):
+    """What `asyncio.run` cancels last is the end of an invocation."""
+
+    async def run():
+        gate = Gate()
+        parent = Parent(limits, [Operation("gate", gate.wait)])
+        running.append(asyncio.create_task(parent.invoke("await codemode.gate()")))
+        await gate.entered.wait()
+        running[0].cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        parent._spawner.shutdown()
+        parent._scratch.close()
+
+    running = []
+    asyncio.run(run())
+    assert running[0].cancelled()
 
 
 def test_a_directory_that_cannot_be_made_is_a_failed_start(limits):

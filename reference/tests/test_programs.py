@@ -91,6 +91,9 @@ def test_the_size_limit_of_the_final_value_is_exact(run):
     assert run("return 'é'.repeat(24575);").value == "é" * 24575
     refused = run("return '\\u{1f600}'.repeat(12288);")
     assert (refused.code, refused.fields["measured"]) == ("final_result_bytes_limit", 49154)
+    assert run("return '\\u{1f600}'.repeat(20000);").fields["measured"] == 80002
+    assert run("return '\u20ac' + '\\u{1f600}'.repeat(20000);").fields["measured"] == 80005
+    assert run("return '\u00e9'.repeat(4e6);").fields["measured"] == 8000002
     refused = run("return '\\u0001'.repeat(8192);")
     assert refused.fields["measured"] == 49154
     refused = run("let d = [1]; for (let i = 0; i < 90; i++) d = [d, d]; return d;")
@@ -245,6 +248,22 @@ def test_a_refused_program_has_run_nothing(run):
 def test_a_stalled_program_ends_at_once(run, source):
     """Pending without anything outstanding is no reason to wait for the deadline."""
     assert told(run(source, wall_time_ms=9000)) == "code_rejected stalled"
+
+
+# Jobs that fail with an error of the program: of a promise with its own species, of a registry.
+FAIL = "const fail = () => { throw new Error('interrupted'); }; const p = Promise.resolve();"
+FAILING_JOBS = [
+    "p.constructor = {[Symbol.species]: function (take) { take(fail, fail); }}; p.then(() => 1);",
+    "globalThis.registry = new FinalizationRegistry(fail); registry.register({}, 1);",
+]
+
+
+@pytest.mark.parametrize("source", FAILING_JOBS)
+def test_a_job_that_fails_decides_nothing(run, source):
+    """It is neither an interrupt nor a full heap, whatever its error says."""
+    assert told(run(FAIL + source + "await 0; await 0; return 5")) == 5
+    stalled = run(FAIL + source + "await 0; await 0; await new Promise(() => {})")
+    assert told(stalled) == "code_rejected stalled"
 
 
 def test_nothing_persists_between_invocations(run):

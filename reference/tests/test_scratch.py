@@ -66,6 +66,20 @@ def test_a_deep_tree_is_removed_without_recursion(folder):
     assert not made.exists()
 
 
+def test_the_work_is_linear(folder, monkeypatch):
+    """A directory is listed once, however much a worker has left in it."""
+    made = folder.make()
+    for n in range(50):
+        (made / str(n)).write_text("x")
+    listed = []
+    with monkeypatch.context() as patch:
+        scandir = os.scandir
+        patch.setattr(os, "scandir", lambda fd: listed.append(fd) or scandir(fd))
+        scratch.remove(made)
+    assert len(listed) == 1
+    assert not made.exists()
+
+
 def test_the_work_is_bounded(folder, monkeypatch):
     """A worker that leaves too much is not tidied up for ever."""
     made = folder.make()

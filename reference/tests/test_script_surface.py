@@ -170,6 +170,21 @@ def test_host_values_that_are_no_json_are_refused(run, kind):
     assert (refused["code"], refused["operation"]) == ("host_result_invalid", "odd")
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "codemode.echo(1); await 0; for (const t = Date.now(); Date.now() - t < 200;); call('x');",
+        "call('x'.repeat(60000)); call('x');",
+    ],
+)
+def test_an_excess_that_the_parent_cannot_see_keeps_its_code(run, source):
+    """Replies that the program has not got yet count in the worker, no longer in the parent."""
+    source = f"let last; {source} await last;".replace(
+        "call(", "for (let n = 0; n < 4; n++) last = codemode.echo("
+    )
+    assert run(source).to_json()["code"] == "host_concurrency_limit"
+
+
 def test_host_results_are_limited(run):
     """64 KiB is delivered, one byte more is refused with its size."""
     source = "const at = await codemode.echo('x'.repeat(65534));" + caught(
@@ -209,6 +224,68 @@ def test_polluted_prototypes_neither_see_nor_change_a_call(run):
         "return {got, spied};"
     )
     assert run(source).value == {"got": {"k": ["é", {"a": 1}]}, "spied": 0}
+
+
+# Every function and accessor that can be reached from the globals, and then the globals, throw.
+SABOTAGE = """
+const {ownKeys, getPrototypeOf} = Reflect, {defineProperty} = Object, {then} = Promise.prototype;
+const root = globalThis;
+let hits = 0;
+const evil = {__proto__: null, value() { hits++; throw 'evil'; }, configurable: true};
+const trap = {__proto__: null, get() { hits++; throw 'evil'; }, configurable: true};
+const found = [[][Symbol.iterator](), ''[Symbol.iterator](), function* () {}, async () => 1];
+for (let i = 0; i < 4; i++) found[i] = getPrototypeOf(found[i]);
+const names = ownKeys(globalThis);
+for (let i = 0; i < names.length; i++) {
+  const held = names[i] === 'codemode' ? null : root[names[i]];
+  if (!held || held === root) continue;
+  found[found.length] = held;
+  found[found.length] = held.prototype;
+}
+const spoil = (object, key, how) => { try { defineProperty(object, key, how); } catch {} };
+for (let i = 0; i < found.length; i++) {
+  if (typeof found[i] !== 'object' && typeof found[i] !== 'function') continue;
+  const keys = ownKeys(found[i]);
+  for (let j = 0; j < keys.length; j++) spoil(found[i], keys[j], evil);
+}
+for (let i = 0; i < names.length; i++) spoil(root, names[i], trap);
+const calm = (promise) => {
+  defineProperty(promise, 'constructor', {__proto__: null, value: undefined});
+  return defineProperty(promise, 'then', {__proto__: null, value: then});
+};
+hits = 0;
+"""  # fmt: skip
+
+
+def test_nothing_that_can_be_replaced_is_used(run):
+    """Not even what the engine makes of a template literal or of a free name."""
+    source = SABOTAGE + (
+        "const got = await calm(codemode.echo({k: ['é', {a: 1}]}));"
+        "let failed, wrong, unknown;"
+        "try { await calm(codemode.fail()); } catch (e) { failed = e.code; }"
+        "try { await calm(codemode.echo([1n])); } catch (e) { wrong = e.code; }"
+        "try { codemode.nope; } catch (e) { unknown = e.code; }"
+        "return {got, failed, wrong, unknown, hits, help: codemode.help().echo.operation};"
+    )
+    assert run(source).value == {
+        "got": {"k": ["é", {"a": 1}]},
+        "failed": "operation_failed",
+        "wrong": "invalid_arguments",
+        "unknown": "unknown_method",
+        "hits": 0,
+        "help": "echo",
+    }
+    assert run(SABOTAGE + "await calm(codemode.fail())").to_json()["code"] == "operation_failed"
+
+
+def test_the_text_of_frames_is_out_of_reach(run):
+    """The engine makes `String.prototype.concat` calls of template literals: there are none."""
+    source = (
+        "const seen = []; String.prototype.concat = function (...parts) {"
+        "for (const part of parts) seen.push(part); return '{}'; };"
+        "await codemode.echo(1); return seen;"
+    )
+    assert run(source).value == []
 
 
 def test_an_inherited_to_json_is_the_programs_own_matter(run):

@@ -14,8 +14,8 @@ const send = (operation, args, resolve, reject) => {
   const value = snapshot(args, limits.ipc_frame_bytes);
   if (value.fault !== null) throw makeError(codes.invalid_arguments, { __proto__: null, operation });
   const head =
-    `{"type":"host_call","invocation_id":${invocation},"call_id":${calls + 1}` +
-    `,"operation":${stringify(operation)},"arguments":`;
+    '{"type":"host_call","invocation_id":' + invocation + ',"call_id":' + (calls + 1) +
+    ',"operation":' + stringify(operation) + ',"arguments":';
   const measured = byteLength(head) + value.size + 1;
   if (measured > limits.ipc_frame_bytes) {
     const limit = limits.ipc_frame_bytes;
@@ -31,7 +31,7 @@ const send = (operation, args, resolve, reject) => {
   }
   // Whatever runs out of memory up to here leaves the counters as they were.
   pending[calls + 1] = { __proto__: null, operation, resolve, reject };
-  outbox += `${head}${value.text}}\n`;
+  outbox += head + value.text + "}\n";
   calls++;
   flying++;
 };

@@ -12,16 +12,16 @@ const makeError = (code, fields) => {
     message += fields[parts[index]] + parts[index + 1];
   }
   const error = new ErrorConstructor(message);
-  let text = `{"code":${stringify(code)}`;
+  let text = '{"code":' + stringify(code);
   define(error, "code", code, true);
   for (let index = 0; index < errorFields.length; index++) {
     const name = errorFields[index];
     if (fields[name] === undefined) continue;
     define(error, name, fields[name], true);
-    text += `,"${name}":${stringify(fields[name])}`;
+    text += ',"' + name + '":' + stringify(fields[name]);
   }
-  define(error, "stack", `Error: ${message}`, false);
-  put(made, error, `${text}}`);
+  define(error, "stack", "Error: " + message, false);
+  put(made, error, text + "}");
   return error;
 };
 
@@ -79,7 +79,7 @@ const describe = (thrown) => {
     const name = dataText(thrown, "name");
     const message = dataText(thrown, "message");
     if (name === undefined || message === undefined) return name ?? message ?? "";
-    return name === "" || message === "" ? name + message : `${name}: ${message}`;
+    return name === "" || message === "" ? name + message : name + ": " + message;
   } catch {
     return "";
   }
@@ -97,8 +97,8 @@ const verdict = (thrown) => {
 };
 
 const rejected = (reason, detail, line, column) =>
-  `{"code":${stringify(codes.code_rejected)},"reason":${stringify(reason)}` +
-  (line > 0 ? `,"line":${line}` : "") +
-  (column > 0 ? `,"column":${column}` : "") +
-  (detail === "" ? "" : `,"detail":${stringify(printable(detail))}`) +
+  '{"code":' + stringify(codes.code_rejected) + ',"reason":' + stringify(reason) +
+  (line > 0 ? ',"line":' + line : "") +
+  (column > 0 ? ',"column":' + column : "") +
+  (detail === "" ? "" : ',"detail":' + stringify(printable(detail))) +
   "}";

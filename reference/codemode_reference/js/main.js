@@ -9,8 +9,8 @@ let state = PENDING;
 
 const finish = (ok, key, text, last) => {
   outbox +=
-    `{"type":"result","invocation_id":${invocation},"ok":${ok},"value_present":${ok}` +
-    `,"${key}":${text}}\n`;
+    '{"type":"result","invocation_id":' + invocation + ',"ok":' + ok + ',"value_present":' + ok +
+    ',"' + key + '":' + text + "}\n";
   state = last;
 };
 
@@ -28,7 +28,8 @@ const onValue = (value) => {
   if (found.fault !== null) return fail(rejected(found.fault, ""));
   if (found.text !== null) return finish(true, "value", found.text, DONE);
   const code = stringify(codes.final_result_bytes_limit);
-  return fail(`{"code":${code},"measured":${found.size},"limit":${limits.final_result_bytes}}`);
+  const { final_result_bytes: limit } = limits;
+  return fail('{"code":' + code + ',"measured":' + found.size + ',"limit":' + limit + "}");
 };
 
 const onThrow = (thrown) => {
@@ -58,7 +59,7 @@ const start = (source) => {
     program = compile(source);
   } catch (thrown) {
     if (exhausted(thrown) !== null) return fail(rejected(exhausted(thrown), ""));
-    const where = exec.call(WHERE, `${thrown.stack}\n`) || [0, 0, 0];
+    const where = exec.call(WHERE, thrown.stack + "\n") || [0, 0, 0];
     const line = (thrown.lineNumber || where[1]) - 1;
     // What is missing at the end is missed in the text after the program.
     const inside = line <= source.split("\n").length;

@@ -1,6 +1,7 @@
 // Captured before the program exists: a program may replace every global and every method, so
-// nothing below looks one up again. No spread, no for-of, no array destructuring and no
-// assignment to a new index of an array anywhere: each of them runs code that a program can replace.
+// nothing below looks one up again. No spread, no for-of, no array destructuring, no template literal
+// (the engine makes it a call of String.prototype.concat) and no assignment to a new index of an array
+// anywhere: each of them runs code that a program can replace.
 const {
   apply,
   construct,

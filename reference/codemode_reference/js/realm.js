@@ -24,7 +24,7 @@ const handmade = new WeakSetConstructor();
 const names = ownKeys(global);
 for (let index = 0; index < names.length; index++) {
   const name = names[index];
-  if (typeof name === "string" && !STANDARD.includes(` ${name} `)) {
+  if (typeof name === "string" && !STANDARD.includes(" " + name + " ")) {
     delete global[name];
   } else if (typeof name === "string" && global[name] !== null) {
     const found = global[name];
@@ -114,11 +114,11 @@ const hasSlots = (object) => {
   const name = tag(object);
   if (name === "[object Arguments]") return true;
   // Collecting the frames of all these errors would cost four times the rest.
-  const frames = stackLimit && stackLimit.get && apply(stackLimit.get, Error, []);
-  if (frames) apply(stackLimit.set, Error, [0]);
+  const frames = stackLimit && stackLimit.get && apply(stackLimit.get, ErrorConstructor, []);
+  if (frames) apply(stackLimit.set, ErrorConstructor, [0]);
   const found =
     anySlot(object, HIDDEN_SLOTS) ||
     (name !== "[object Object]" && anySlot(object, TAGGED_SLOTS));
-  if (frames) apply(stackLimit.set, Error, [frames]);
+  if (frames) apply(stackLimit.set, ErrorConstructor, [frames]);
   return found;
 };

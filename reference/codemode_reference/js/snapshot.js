@@ -7,8 +7,20 @@ const LONE_SURROGATE = /[\ud800-\udfff]/u;
 const NOT_JSON = { __proto__: null };
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-const byteLength = (text) =>
-  matches(NON_ASCII, text) ? toBytes(toUtf8(text)).length : text.length;
+const PIECE = 4096;
+
+// The bytes of `text` in UTF-8, by pieces: the escaped form of a long text may not fit the heap.
+const byteLength = (text) => {
+  if (!matches(NON_ASCII, text)) return text.length;
+  let size = 0;
+  for (let from = 0; from < text.length; ) {
+    const unit = unitAt(text, from + PIECE - 1);
+    const to = from + PIECE + (unit >= 0xd800 && unit < 0xdc00 ? 1 : 0);
+    size += toBytes(toUtf8(cut(text, from, to))).length;
+    from = to;
+  }
+  return size;
+};
 
 // JSON.stringify looks up nothing for a primitive string.
 const quote = (text) => {
