@@ -107,7 +107,7 @@ def _validator(schema: Mapping[str, Any]) -> Any:
 
     try:
         Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
+    except (SchemaError, RecursionError) as error:
         raise PolicyError(Code.invalid_policy, "operations") from error
     return Draft202012Validator(schema)
 

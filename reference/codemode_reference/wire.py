@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
-from codemode_reference.values import encode
+from codemode_reference.values import NotJSONError, encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from codemode_reference.errors import Failure
 
-# Our own frames nest as deep as the schemas of the catalogue; no program chooses that.
+# The frames of a parent whose catalogue fits (`rest_fits`) nest no deeper.
 _DEPTH = 1000
 
 
@@ -25,8 +25,15 @@ def execute(fields: Mapping[str, Any], encoded_source: bytes) -> bytes:
     return rest[:-1] + b',"source":' + encoded_source + b"}\n"
 
 
-def rest_fits(fields: Mapping[str, Any], parts: ExecuteParts) -> bool:
-    """Whether everything in `execute` but the source fits its part of the frame."""
+def rest_fits(fields: Mapping[str, Any], parts: ExecuteParts, depth: int) -> bool:
+    """Whether everything in `execute` but the source is JSON and fits its part of the frame.
+
+    Each field may nest `depth` levels: the worker refuses more.
+    """
+    try:
+        encode(fields, depth + 1)
+    except NotJSONError:
+        return False
     return len(execute(fields, b"")) - 1 <= parts.rest_bytes
 
 

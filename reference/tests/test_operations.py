@@ -47,6 +47,40 @@ def test_a_catalogue_that_fills_the_frame_is_refused_at_start():
     assert (caught.value.code, caught.value.field) == ("invalid_policy", "operations")
 
 
+def nested(levels):
+    """A schema that says nothing, `levels` deep."""
+    schema = {}
+    for _ in range(levels):
+        schema = {"default": schema}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"default": (1, 2)},
+        {"title": "\ud800"},
+        {"const": 2**60 + 1},
+        nested(126),
+    ],
+)
+def test_a_schema_that_no_frame_can_carry_is_refused_at_start(schema):
+    """The worker would refuse the `execute` frame of every invocation."""
+    with pytest.raises(PolicyError) as caught:
+        Parent(None, [Operation("a", nothing, arguments=schema)])
+    assert (caught.value.code, caught.value.field) == ("invalid_policy", "operations")
+
+
+def test_a_schema_too_deep_to_check_is_refused_at_start():
+    """A check that runs out of stack is a refusal here too."""
+    schema = {}
+    for _ in range(1000):
+        schema = {"items": schema}
+    with pytest.raises(PolicyError) as caught:
+        Catalogue([Operation("a", nothing, arguments=schema)])
+    assert caught.value.field == "operations"
+
+
 def test_arguments_are_checked_against_the_schema():
     """Without a schema anything goes."""
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
