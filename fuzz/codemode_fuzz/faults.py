@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from codemode_fuzz.legal import KINDS, error, value
 from codemode_fuzz.reading import DEPTH
 from codemode_fuzz.spelling import Members, Raw, escaped, spell
+from codemode_fuzz.wrong import WRONG_ERRORS, WRONG_EXECUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,6 +155,16 @@ def _wrong_inside(rng: Random, frame: Frame) -> bytes:
     return _with(frame, name, inner)
 
 
+def _error(rng: Random, frame: Frame) -> bytes:
+    parts = {name: item for name, item in frame.items() if name != "value"}
+    wrong = rng.choice(WRONG_ERRORS)
+    return spell({**parts, "ok": False, "value_present": False, "error": wrong})
+
+
+def _execute_part(rng: Random, frame: Frame) -> bytes:
+    return _with(frame, *rng.choice(WRONG_EXECUTE))
+
+
 def _edge(rng: Random, frame: Frame) -> bytes:
     return rng.choice(EDGES) + spell(frame)
 
@@ -181,6 +192,8 @@ FAULTS: Final[dict[str, Callable[[Random, Frame], bytes]]] = {
     "depth": _depth,
     "duplicate": _duplicate,
     "edge": _edge,
+    "error": _error,
+    "execute_part": _execute_part,
     "inner_duplicate": _inner_duplicate,
     "kind": _kind,
     "missing": _missing,

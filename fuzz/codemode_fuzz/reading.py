@@ -127,9 +127,8 @@ def _alternatives(found: Any, *, absent: bool) -> bool:
         return False
     chosen = {**_PROFILE.alternatives, "undefined_result": "absent" if absent else "reject"}
     for name, value in found.items():
-        if name not in chosen or not isinstance(value, str | list):
-            return False
-        if value != chosen[name] and tuple(value) != chosen[name]:
+        own = chosen.get(name)
+        if own is None or value != (list(own) if isinstance(own, tuple) else own):
             return False
     return True
 

@@ -10,6 +10,7 @@ from codemode_fuzz.faults import DEPTHS, EDGES, FAULTS, NUMBERS, TAILS, TEXTS
 from codemode_fuzz.mutators import STREAM_FAULTS
 from codemode_fuzz.oracles import SMALL_LINE
 from codemode_fuzz.spelling import Raw, spell
+from codemode_fuzz.wrong import WRONG_ERRORS, WRONG_EXECUTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,12 @@ _CALL: Final[dict[str, Any]] = {
     "call_id": 1,
     "operation": "add",
     "arguments": {},
+}
+_FAILURE: Final[dict[str, Any]] = {
+    "type": "result",
+    "invocation_id": 1,
+    "ok": False,
+    "value_present": False,
 }
 
 
@@ -71,6 +78,11 @@ def _spelled() -> Iterator[tuple[str, bytes]]:
         yield f"edge-{number:02}", edge + spell(_CALL)
     for number, tail in enumerate(TAILS):
         yield f"tail-{number:02}", spell(_CALL) + tail
+    for number, (name, part) in enumerate(WRONG_EXECUTE):
+        execute = legal.frame(Random(number), "execute")
+        yield f"execute-{name}-{number:02}", spell({**execute, name: part})
+    for number, error in enumerate(WRONG_ERRORS):
+        yield f"error-{number:02}", spell({**_FAILURE, "error": error})
     for depth in DEPTHS:
         yield (
             f"depth-array-{depth}",
