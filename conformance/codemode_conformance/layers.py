@@ -114,7 +114,7 @@ def category(
 
     `typed` are the categories that rest on codes of the target, None for all; `corroborated` those
     that the harness's clock and ledger speak for. Any other label comes from text, and is judged
-    only where a typed one is wanted in its place. `refuted` are those that the clock speaks against.
+    only where a typed one is wanted in its place. `refuted` are those that the clock denies.
     """
     if not legal.want or run.end is not End.FAILURE:
         return PASSED

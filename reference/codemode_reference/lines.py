@@ -26,15 +26,15 @@ class LineDecoder:
         if self.oversized:
             return lines
         start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            self._rest += data[start:end]
-            if len(self._rest) > self._limit:
-                break
+        while True:
+            end = data.find(b"\n", start)
+            stop = len(data) if end < 0 else end
+            # One byte above the limit decides; keeping more would let the sender fill memory.
+            room = self._limit + 1 - len(self._rest)
+            self._rest += data[start : min(stop, start + room)]
+            self.oversized = len(self._rest) > self._limit
+            if end < 0 or self.oversized:
+                return lines
             lines.append(bytes(self._rest))
             self._rest.clear()
             start = end + 1
-        else:
-            # One byte above the limit decides; keeping more would let the sender fill memory.
-            self._rest += data[start : start + self._limit + 1]
-        self.oversized = len(self._rest) > self._limit
-        return lines

@@ -60,7 +60,8 @@ class Parent:
         self.policy: dict[str, int] = values
         self._catalogue = Catalogue(operations)
         self._rules = frame_rules(self._tables, self._profile)
-        if not wire.rest_fits(self._execute_fields(MAX_SAFE), self._tables.execute_parts):
+        fields = self._execute_fields(MAX_SAFE)
+        if not wire.rest_fits(fields, self._tables.execute_parts):
             raise PolicyError(Code.invalid_policy, "operations")
         # Before there is a directory to clean up: without an engine this fails.
         program = b"" if worker_command else worker_program()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MAX_SAFE = 2**53 - 1
 _WHITE_SPACE = " \t\r\n"
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _LONGEST_FINITE = 310  # decimal digits: every longer integer is beyond the largest double
 
 
@@ -29,6 +30,8 @@ def read(data: bytes, max_depth: int) -> Any:
     """
     try:
         text = data.decode("utf-8").strip(_WHITE_SPACE)
+        if data.count(b"[") + data.count(b"{") > max_depth:
+            _check_depth(data, max_depth)
         value, end = _scan(text, 0)
     except NotStrictError:
         raise
@@ -36,9 +39,9 @@ def read(data: bytes, max_depth: int) -> Any:
         raise NotStrictError("not JSON in UTF-8") from error
     if end != len(text):
         raise NotStrictError("text after the value")
-    # Both faults need one of these; most frames have neither and skip the walk.
-    if "\\u" in text or text.count("[") + text.count("{") > max_depth:
-        _walk(value, max_depth)
+    # A lone surrogate needs an escape; most frames have none and skip the walk.
+    if "\\u" in text:
+        _check_strings(value)
     return value
 
 
@@ -51,25 +54,28 @@ def well_formed(text: str) -> bool:
     return True
 
 
-def _walk(value: Any, max_depth: int) -> None:
-    level = [value]
+def _check_depth(data: bytes, max_depth: int) -> None:
+    # Before the scanner, which calls itself for each level: on a thread with a small stack a deep
+    # text would end the process, whatever the interpreter's own limit.
+    outside = data.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2]
     depth = 0
-    while level:
-        following: list[Any] = []
-        for item in level:
-            if isinstance(item, str):
-                if not well_formed(item):
-                    raise NotStrictError("a lone surrogate")
-                continue
-            if not isinstance(item, (dict, list)):
-                continue
-            if depth == max_depth:
-                raise NotStrictError("nested too deep")
-            following += item
+    for mark in b"".join(outside).translate(None, _NO_BRACKETS):
+        depth += 1 if mark in b"[{" else -1
+        if depth > max_depth:
+            raise NotStrictError("nested too deep")
+
+
+def _check_strings(value: Any) -> None:
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            if not well_formed(item):
+                raise NotStrictError("a lone surrogate")
+        elif isinstance(item, (dict, list)):
+            left += item
             if isinstance(item, dict):
-                following += item.values()
-        level = following
-        depth += 1
+                left += item.values()
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -44,6 +44,10 @@ def test_memory_is_bounded():
     decoder = LineDecoder(1000)
     decoder.feed(b"x" * 1_000_000)
     assert decoder.pending == 1001
+    ended = LineDecoder(1000)
+    ended.feed(b"x" * 10)
+    ended.feed(b"x" * 1_000_000 + b"\n")
+    assert ended.pending == 1001
 
 
 def test_time_is_linear():

@@ -1,5 +1,8 @@
 """The strict reader."""
 
+import subprocess
+import sys
+
 import pytest
 from codemode_reference.strict_json import NotStrictError, read, well_formed
 
@@ -75,6 +78,33 @@ def test_the_depth_limit_is_exact():
     assert read(b'{"a":' * 2 + b"[]" + b"}" * 2, 3)
     with pytest.raises(NotStrictError, match="deep"):
         read(b'{"a":' * 3 + b"[]" + b"}" * 3, 3)
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '["]",', '["\\\\",', '["\\"",'])
+def test_depth_is_refused_before_the_stack_is_used(opening):
+    """A deep text is refused on a thread with a small stack too; it would end the process."""
+    program = """
+import sys, threading
+from codemode_reference.strict_json import NotStrictError, read
+def run():
+    try:
+        read(sys.argv[1].encode() * 9000, 128)
+    except NotStrictError as error:
+        print(error)
+threading.stack_size(65536)
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+"""
+    words = [sys.executable, "-c", program, opening]
+    found = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (0, "nested too deep\n"), found.stderr
+
+
+def test_brackets_in_strings_are_not_depth():
+    """Whatever stands in a string is text, escaped quotes and backslashes included."""
+    for text in ('"' + "[" * 200 + '"', r'["\\", "\"' + "[{" * 200 + r'", "\\\"["]'):
+        assert read(text.encode(), 1)
 
 
 def test_many_brackets_are_not_depth():

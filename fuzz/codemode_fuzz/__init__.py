@@ -1,0 +1,1 @@
+"""The fuzzing kit: oracles, structured mutators, atheris targets, triage, replay."""

@@ -1,0 +1,42 @@
+"""The fuzz targets: each is a thin module that turns bytes into a check by an oracle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INSTRUMENTED: Final = {
+    "frames": tuple(
+        f"codemode_reference.{module}"
+        for module in ("lines", "strict_json", "frames", "policy", "protocol", "values")
+    ),
+}
+"""The targets, with the modules whose coverage guides the fuzzer: known before they are loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the kit needs to know of a target.
+
+    `check` raises for a finding; `mutate` takes data, the largest size and a seed; `seeds` makes
+    named inputs; `max_bytes` bounds an input.
+    """
+
+    title: str
+    check: Callable[[bytes], None]
+    mutate: Callable[[bytes, int, int], bytes]
+    seeds: Callable[[], dict[str, bytes]]
+    max_bytes: int
+
+
+def load(name: str) -> Target:
+    """The target of this name, which imports what it tests. KeyError for an unknown one."""
+    if name not in INSTRUMENTED:
+        raise KeyError(name)
+    target = import_module(f"{__name__}.{name}").TARGET
+    assert isinstance(target, Target)
+    return target
