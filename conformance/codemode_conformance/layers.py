@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.expectations import UNSET
 
-from codemode_conformance.compare import same_json, show
+from codemode_conformance.compare import SHOWN, same_json, show
 from codemode_conformance.observation import End
 from codemode_conformance.verdicts import PASSED, Finding, Verdict, failed
 
@@ -43,7 +43,9 @@ def describe(run: Run) -> str:
         native = run.native or {}
         words = [run.category or "no category"]
         words += [show(run.error)] if run.error else []
-        words += [str(native[key]) for key in ("name", "code", "message") if native.get(key)]
+        words += [
+            str(native[key])[:SHOWN] for key in ("name", "code", "message") if native.get(key)
+        ]
         where = " at open" if run.stage == "open" else ""
         return f"failure{where}: " + ", ".join(words)
     label = f" ({run.label})" if run.label else ""
@@ -113,7 +115,7 @@ def category(
 
     `typed` are the categories that rest on codes of the target, None for all; `corroborated` those
     that the harness's clock and ledger speak for. Any other label comes from text, and is judged
-    only where a typed one is wanted in its place. `refuted` are those that the clock speaks against.
+    only where a typed one is wanted in its place. The clock speaks against those in `refuted`.
     """
     if not legal.want or run.end is not End.FAILURE:
         return PASSED
@@ -199,7 +201,7 @@ def _same_call(expected: ExpectedCall, call: Call) -> bool:
 
 
 def _list(made: Iterable[Call]) -> str:
-    shown = [f"{call.op}({show(call.args.value, 60)})" for call in made]
+    shown = [f"{call.op[:SHOWN]}({show(call.args.value, 60)})" for call in made]
     more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
     return f"calls [{', '.join(shown[:5])}{more}]"
 

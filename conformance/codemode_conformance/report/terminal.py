@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from codemode_conformance.compare import SHOWN
 from codemode_conformance.escape import for_terminal
 from codemode_conformance.layers import describe
 from codemode_conformance.report.json_report import reproduction
@@ -71,14 +72,17 @@ class Terminal:
     def case(self, entry: CaseVerdict) -> None:
         """One mark for one case."""
         if entry.case.area != self._area:
-            self._print(("\n" if self._area else "") + f"{entry.case.area}  ", end="")
+            if self._area:
+                self._blank()
+            self._print(f"{entry.case.area}  ", end="")
             self._area = entry.case.area
         self._print(MARKS[entry.verdict], end="", flush=True)
 
     def end(self, *, details: bool = False) -> None:
         """The failures, the counts and the conclusion; `details` shows every case at length."""
         if self._area:
-            self._print("\n")
+            self._blank()
+            self._blank()
         for entry in self._summary.verdicts if details else self._summary.failures:
             self._entry(entry, details=details)
         self._counts()
@@ -114,7 +118,7 @@ class Terminal:
             for line in run.program[:2_000].split("\n"):
                 self._print(f"    | {line}")
             for call in run.calls[:20]:
-                self._print(f"    call {call.number} {call.op} at {call.at_ms:.0f} ms")
+                self._print(f"    call {call.number} {call.op[:SHOWN]} at {call.at_ms:.0f} ms")
         if seen.runs:
             detail = f": {seen.after_detail}" if seen.after_detail else ""
             self._print(f"  after     {seen.after.value.replace('_', ' ')}{detail}")
@@ -134,7 +138,8 @@ class Terminal:
         reasons = self._summary.reasons
         if reasons:
             listed = ", ".join(f"{reason} ({number})" for reason, number in reasons.most_common())
-            self._print(f"\nnot asked: {listed}")
+            self._blank()
+            self._print(f"not asked: {listed}")
 
     def _conclusion(self) -> None:
         summary = self._summary
@@ -148,11 +153,15 @@ class Terminal:
             if partial
             else ""
         )
+        self._blank()
         self._print(
-            f"\n{summary.target.name} {summary.target.version}: {word}{part}; "
+            f"{summary.target.name} {summary.target.version}: {word}{part}; "
             f"{counts or 'nothing was judged'} in {summary.seconds:.1f} s"
         )
 
     def _print(self, text: str, end: str = "\n", *, flush: bool = False) -> None:
-        safe = "\n".join(map(for_terminal, text.split("\n")))
-        print(safe, end=end, flush=flush, file=self._stream)
+        # A line end in a target's text would begin a line that looks like one of ours.
+        print(for_terminal(text), end=end, flush=flush, file=self._stream)
+
+    def _blank(self) -> None:
+        print(file=self._stream)
