@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.adapter import Broken, Gone, Heard
-from codemode_conformance.escape import cut, quoted
+from codemode_conformance.escape import QUOTE_CHARACTERS, cut, quoted
 from codemode_conformance.liverun import LiveRun, Phase
 from codemode_conformance.observation import End, Fault
 from codemode_conformance.replies import Replies, failure
@@ -195,7 +195,7 @@ class Channel:
         match report:
             case Broken(reason):
                 self.kill()
-                raise FaultError("adapter", reason)
+                raise FaultError("adapter", cut(reason, 2 * QUOTE_CHARACTERS))
             case Gone():
                 self._lose(report)
             case Heard(message, at):
@@ -224,7 +224,7 @@ class Channel:
             self._take_unsupported(message)
         elif kind == "fault":
             self.spoiled = True
-            raise FaultError("adapter", f"{message['of']}: {quoted(message['text'])}")
+            raise FaultError("adapter", f"{cut(message['of'])}: {quoted(message['text'])}")
         else:
             self.spoiled = True
             raise FaultError("adapter", f"it sent {kind}, which nobody asked for")

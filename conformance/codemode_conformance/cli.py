@@ -20,6 +20,7 @@ from codemode_conformance.commands import (
     smoke,
     spec,
 )
+from codemode_conformance.escape import for_terminal
 from codemode_conformance.failures import ConformanceError
 from codemode_conformance.summary import INTERRUPTED, SUITE_FAULT, suite_version
 
@@ -41,6 +42,11 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _safe(text: str) -> str:
+    """The message without steering characters; what was escaped before stays as it is."""
+    return "".join(c if c in "\\\n" else for_terminal(c) for c in text)
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run `cmconf`; the exit code is that of the command. No traceback reaches a user."""
     arguments = parser().parse_args(words)
@@ -50,7 +56,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         code: int = arguments.execute(arguments)
     except ConformanceError as error:
-        print(f"cmconf: {error}", file=sys.stderr)
+        print(f"cmconf: {_safe(str(error))}", file=sys.stderr)
         return error.exit_code
     except SpecificationError as error:
         for problem in error.problems:

@@ -200,7 +200,7 @@ def _same_call(expected: ExpectedCall, call: Call) -> bool:
 
 
 def _list(made: Iterable[Call]) -> str:
-    shown = [f"{call.op}({show(call.args.value, 60)})" for call in made]
+    shown = [f"{call.op[:SHOWN]}({show(call.args.value, 60)})" for call in made]
     more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
     return f"calls [{', '.join(shown[:5])}{more}]"
 

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 from codemode_conformance.cli import main
 from codemode_conformance.commands.smoke import STEPS
+from codemode_conformance.report.terminal import Terminal
+from codemode_conformance.running import run_cases
+from codemode_conformance.summary import Summary
 from codemode_conformance.target import shipped_targets
 from codemode_spec import load
 from codemode_spec.schemas import problems
@@ -230,3 +233,28 @@ def test_the_gate_calls_the_command_of_the_readme() -> None:
     line = "python3 -m venv .venv && .venv/bin/pip install -q tox && .venv/bin/tox -q"
     assert f"\n{line}\n" in readme
     assert "sed -n 's/^" in (ROOT / ".ci/run").read_text(encoding="utf-8")
+
+
+def test_the_words_of_a_target_stay_on_their_line_and_within_bounds(
+    capsys, fake_engine, case_of, targets
+) -> None:
+    """No text of a target begins a line of the output, or fills it."""
+    text = "a\n::error::b\r\x1b[2J" + "x" * 10_000
+    case = case_of(f"say {json.dumps(text)}", expect=[{"outcome": "value"}])
+    engine = fake_engine()
+    identity = engine.start()
+    specification = load()
+    summary = Summary(specification, targets(), identity, {}, "", of=1)
+    summary.verdicts += run_cases(engine, identity, specification, [case])
+    Terminal(summary).end(details=True)
+    lines = capsys.readouterr().out.split("\n")
+    assert any("a\\x0a::error::b\\x0d\\x1b[2Jxxx" in line for line in lines)
+    assert not any(line.startswith("::") for line in lines)
+    assert max(len(line) for line in lines if "| say" not in line) < 1_000
+
+
+def test_an_error_message_steers_no_terminal(capsys) -> None:
+    """Not even by the path in it."""
+    code, _, err = cmconf(capsys, "run", "--target", "/no/\x1b[31m\u202e.toml")
+    assert code == 2
+    assert err.startswith("cmconf: /no/\\x1b[31m\\u202e.toml: ")

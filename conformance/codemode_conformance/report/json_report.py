@@ -133,7 +133,7 @@ def _run(run: Run) -> dict[str, Any]:
         "calls": [
             {
                 "number": call.number,
-                "op": call.op,
+                "op": call.op[: compare.SHOWN],
                 "args": compare.show(call.args.value),
                 "at_ms": round(call.at_ms, 1),
                 "overlap": call.overlap,

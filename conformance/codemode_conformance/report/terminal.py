@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from codemode_conformance.compare import SHOWN
 from codemode_conformance.escape import for_terminal
 from codemode_conformance.layers import describe
 from codemode_conformance.report.json_report import reproduction
@@ -74,12 +75,14 @@ class Terminal:
             f"{'code' if identity.mapping == 'typed' else 'text'}, "
             f"on {place['system']} {place['machine']} with Python {place['python']}"
         )
-        self._print("")
+        self._blank()
 
     def case(self, entry: CaseVerdict) -> None:
         """One mark for one case."""
         if entry.case.area != self._area:
-            self._print(("\n" if self._area else "") + f"{entry.case.area}  ", end="")
+            if self._area:
+                self._blank()
+            self._print(f"{entry.case.area}  ", end="")
             self._area = entry.case.area
         self._print(MARKS[entry.verdict], end="", flush=True)
 
@@ -88,7 +91,10 @@ class Terminal:
         if self._area:
             there = [verdict for verdict in MARKS if self._summary.totals[verdict]]
             legend = "  ".join(f"{MARKS[v]} {_WORDS.get(v, v.value)}" for v in there)
-            self._print(f"\n\n{legend}\n")
+            self._blank()
+            self._blank()
+            self._print(legend)
+            self._blank()
         for entry in self._summary.verdicts if details else self._summary.failures:
             self._entry(entry, details=details)
         self._counts()
@@ -125,7 +131,7 @@ class Terminal:
             for line in run.program[:2_000].rstrip("\n").split("\n"):
                 self._print(f"    | {line}")
             for call in run.calls[:20]:
-                self._print(f"    call {call.number} {call.op} at {call.at_ms:.0f} ms")
+                self._print(f"    call {call.number} {call.op[:SHOWN]} at {call.at_ms:.0f} ms")
         if seen.runs:
             detail = f": {seen.after_detail}" if seen.after_detail else ""
             self._wrap(f"  after     {seen.after.value.replace('_', ' ')}{detail}", 12)
@@ -145,7 +151,8 @@ class Terminal:
     def _reasons(self) -> None:
         reasons = self._summary.reasons
         if reasons:
-            self._print("\nnot asked, since the target does not declare what the cases need:")
+            self._blank()
+            self._print("not asked, since the target does not declare what the cases need:")
         for reason, number in reasons.most_common():
             self._wrap(f"{number:>5}  {reason}", 7)
 
@@ -157,7 +164,7 @@ class Terminal:
         word = words.get(summary.exit_code, "no verdict on the whole")
         done = len(summary.verdicts)
         part = f" (part of the suite: {done} of {summary.of} cases)" if done < summary.of else ""
-        self._print("")
+        self._blank()
         self._wrap(
             f"{summary.target.name} {summary.target.version}: {word}{part}; "
             f"{counts or 'nothing was judged'} in {summary.seconds:.1f} s",
@@ -179,5 +186,8 @@ class Terminal:
         print("\n".join(lines), file=self._stream)
 
     def _print(self, text: str, end: str = "\n", *, flush: bool = False) -> None:
-        safe = "\n".join(for_terminal(line, backslash=False) for line in text.split("\n"))
-        print(safe, end=end, flush=flush, file=self._stream)
+        # A line end in a target's text would begin a line that looks like one of ours.
+        print(for_terminal(text, backslash=False), end=end, flush=flush, file=self._stream)
+
+    def _blank(self) -> None:
+        print(file=self._stream)

@@ -117,6 +117,10 @@ class _Run:
         error = {"error": {"code": code}} if code else {}
         return self.outcome(ok=False, category=category, native={"message": "no"}, **error)
 
+    def _say(self, rest):
+        native = {"name": "N", "message": json.loads(rest)}
+        return self.outcome(ok=False, category="other", native=native)
+
     def _call(self, rest):
         reply = self.wait(self.called(rest))
         self.reply = reply.get("odd") or reply.get("value") if reply["ok"] else reply["error"]
