@@ -257,11 +257,12 @@ class _Adapter:
         unknown = [kind for _, kind in odd or () if kind not in HOST_VALUES]
         if c in calls and unknown:
             self.emit("unsupported", of="return", r=r, fields=unknown)
-        elif c in calls and ok:
-            built = build(value, odd or []) if present else None
-            calls.pop(c).set_result(built)
-        elif c in calls:  # any other is late or unknown
-            calls.pop(c).set_exception(HostError(**(error or {})))
+        elif c in calls and not calls[c].done():  # any other is late, unknown, or just cancelled
+            if ok:
+                calls[c].set_result(build(value, odd or []) if present else None)
+            else:
+                calls[c].set_exception(HostError(**(error or {})))
+            del calls[c]
 
     async def on_cancel(self, r: Any) -> None:
         run = self.runs.get(r)  # without one, its outcome is already on the way
