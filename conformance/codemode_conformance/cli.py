@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from codemode_spec import SpecificationError
 
+from codemode_conformance import kin
 from codemode_conformance.commands import (
     explain,
     installing,
@@ -52,6 +53,8 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(words)
     # A supervisor's SIGTERM must clean up like Ctrl-C does: no target outlives the suite.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if words is None:  # the command itself, not somebody who calls it
+        kin.claim_all()
     try:
         code: int = arguments.execute(arguments)
     except ConformanceError as error:
