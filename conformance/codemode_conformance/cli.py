@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from codemode_spec import SpecificationError
 
+from codemode_conformance import kin
 from codemode_conformance.commands import (
     explain,
     installing,
@@ -53,6 +54,8 @@ def main(words: Sequence[str] | None = None) -> int:
     # A supervisor and a closed terminal clean up like Ctrl-C does: no target outlives the suite.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
+    if words is None:  # the command itself, not somebody who calls it
+        kin.claim_all()
     try:
         code: int = arguments.execute(arguments)
     except ConformanceError as error:

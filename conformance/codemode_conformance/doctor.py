@@ -59,7 +59,8 @@ def _run(legal: Outcome) -> Run:
     made = _calls(legal.calls)
     if legal.outcome == "failure":
         category = legal.want[0] if legal.want else "script"
-        return Run("", End.FAILURE, 1.0, category=category, error=legal.error or {}, calls=made)
+        elapsed = float(legal.not_before_ms or 1)
+        return Run("", End.FAILURE, elapsed, category=category, error=legal.error or {}, calls=made)
     value = Value(
         present=not legal.value_absent,
         value=None if legal.value is UNSET else legal.value,
@@ -149,6 +150,9 @@ def _parts(run: Run, expected: Expectation) -> Iterator[tuple[str, str, Run]]:
     limits = [one.within_ms for one in legal if one.within_ms is not None]
     if limits:
         yield "outcome", "late", replace(run, elapsed_ms=max(limits) + 1.0)
+    starts = [one.not_before_ms for one in legal]
+    if all(start is not None for start in starts):
+        yield "outcome", "early", replace(run, elapsed_ms=0.0)
     if run.end is End.FAILURE:
         yield from _failures(run, legal)
     if run.end is End.VALUE:

@@ -37,6 +37,17 @@ class Endable(Protocol):
 
 
 living: weakref.WeakSet[Endable] = weakref.WeakSet()
+_alone = False
+
+
+def claim_all() -> None:
+    """Say that this process starts nothing but targets: each orphan it adopts came from one.
+
+    Then a process that left its session and cleared its environment at once is ended too, as soon
+    as no more than one target lives. Not for a process that has other children.
+    """
+    global _alone  # noqa: PLW0603  a property of the process, like being a subreaper
+    _alone = True
 
 
 @atexit.register
@@ -140,9 +151,12 @@ class Kin:
     def _is_ours(self, entry: Entry) -> bool:
         if self.pid in (entry.group, entry.session):
             return not self._reaped or entry.pid != self.pid
+        if entry.parent != os.getpid():
+            return False
+        if _alone and len(living) <= 1:
+            return not self._reaped or entry.pid != self.pid
         name, value = self._marker
-        adopted = bool(name) and entry.parent == os.getpid()
-        return adopted and has_variable(entry.pid, name, value)
+        return bool(name) and has_variable(entry.pid, name, value)
 
     def _reap(self) -> None:
         for pid, started in self._seen:

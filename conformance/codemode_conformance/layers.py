@@ -72,6 +72,12 @@ def outcome(run: Run, legal: Outcome) -> Finding:
         return failed(f"a {legal.outcome}", describe(run))
     if legal.within_ms is not None and run.elapsed_ms > legal.within_ms:
         return failed(f"an outcome within {legal.within_ms} ms", f"{run.elapsed_ms:.0f} ms", "late")
+    if legal.not_before_ms is not None and run.elapsed_ms < legal.not_before_ms:
+        return failed(
+            f"the program runs for {legal.not_before_ms} ms at least",
+            f"{describe(run)}, after {run.elapsed_ms:.0f} ms",
+            "early: it may not have run at all",
+        )
     return PASSED
 
 

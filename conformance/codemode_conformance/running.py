@@ -1,26 +1,91 @@
-"""Running cases against a target, one after the other, and judging each."""
+"""Running cases against a target and judging each, alone or with several processes at once."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final
 
 from codemode_conformance.applicability import obstacle
 from codemode_conformance.judge import Standing, judge, unasked
 from codemode_conformance.observation import Observation
+from codemode_conformance.verdicts import Finding, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from codemode_spec import Case, Specification
 
     from codemode_conformance.identity import Identity
     from codemode_conformance.roles import Role
-    from codemode_conformance.verdicts import CaseVerdict
+    from codemode_conformance.verdicts import CaseVerdict, LayerVerdict
+
+ONCE: Final = "failed in one of two runs"
+
+
+class Bench:
+    """Puts cases to one role and judges them; a FAIL is one only if it is seen again.
+
+    The second run has a process of its own, so that neither what another case left behind nor one
+    slow moment of the machine is taken for a fault of this case.
+    """
+
+    def __init__(self, role: Role, identity: Identity, specification: Specification) -> None:
+        self.role = role
+        self._specification = specification
+        self._standing = Standing(
+            identity.capabilities, identity.mapping, frozenset(identity.typed)
+        )
+
+    def judge(self, case: Case) -> CaseVerdict:
+        """The verdict of one case. Whatever goes wrong is part of it."""
+        first = self._once(case)
+        if first.verdict is not Verdict.FAIL:
+            if case.fresh_after:
+                self.role.restart()
+            return first
+        self.role.restart()
+        second = self._once(case)
+        self.role.restart()
+        return _joined(first, second)
+
+    def _once(self, case: Case) -> CaseVerdict:
+        started = time.monotonic()
+        attempt = self.role.run(case)
+        seconds = time.monotonic() - started
+        requirements = self._specification.requirements
+        return judge(
+            case, attempt.ready, attempt.observation, requirements, self._standing, seconds
+        )
+
+
+def _joined(first: CaseVerdict, second: CaseVerdict) -> CaseVerdict:
+    """A layer that failed twice is FAIL; one that failed once is flaky."""
+    if second.verdict is Verdict.ERROR:
+        return second
+    failed = {layer.layer for layer in first.layers if layer.verdict is Verdict.FAIL}
+    again = {layer.layer for layer in second.layers if layer.verdict is Verdict.FAIL}
+    if failed == again:
+        return replace(second, seconds=first.seconds + second.seconds)
+    shown = second if again else first
+    layers = tuple(
+        _flaky(layer) if layer.layer in failed ^ again else layer for layer in shown.layers
+    )
+    return replace(shown, layers=layers, seconds=first.seconds + second.seconds)
+
+
+def _flaky(layer: LayerVerdict) -> LayerVerdict:
+    finding = layer.finding
+    if finding.verdict is not Verdict.FAIL:
+        return replace(layer, finding=Finding(Verdict.FLAKY, ONCE))
+    reason = f"{ONCE}: {finding.reason}" if finding.reason else ONCE
+    return replace(layer, finding=replace(finding, verdict=Verdict.FLAKY, reason=reason))
 
 
 def run_cases(
-    role: Role,
+    roles: Sequence[Role],
     identity: Identity,
     specification: Specification,
     cases: Iterable[Case],
@@ -28,16 +93,49 @@ def run_cases(
 ) -> Iterator[CaseVerdict]:
     """The verdict of each case in the role of this name, in order, as soon as it is there.
 
-    A case that the target cannot be asked is not put to it. Only KeyboardInterrupt comes through.
+    A case that the target cannot be asked is not put to it. `roles` drive one target, each with
+    processes of its own; as many cases run at once. Only KeyboardInterrupt comes through.
     """
-    standing = Standing(identity.capabilities, identity.mapping, frozenset(identity.typed))
+    benches = [Bench(one, identity, specification) for one in roles]
     requirements = specification.requirements
-    for case in cases:
-        reason = obstacle(case, identity, name)
+
+    def asked(case: Case) -> str | None:
+        return obstacle(case, identity, name)
+
+    def not_asked(case: Case, reason: str) -> CaseVerdict:
+        return unasked(case, Observation(case.id, unsupported=reason), requirements, reason)
+
+    if len(benches) == 1:
+        for case in cases:
+            reason = asked(case)
+            yield benches[0].judge(case) if reason is None else not_asked(case, reason)
+        return
+    yield from _at_once(benches, list(cases), asked, not_asked)
+
+
+def _at_once(
+    benches: list[Bench],
+    cases: list[Case],
+    asked: Callable[[Case], str | None],
+    not_asked: Callable[[Case, str], CaseVerdict],
+) -> Iterator[CaseVerdict]:
+    free: SimpleQueue[Bench] = SimpleQueue()
+    for bench in benches:
+        free.put(bench)
+
+    def one(case: Case) -> CaseVerdict:
+        reason = asked(case)
         if reason is not None:
-            yield unasked(case, Observation(case.id, unsupported=reason), requirements, reason)
-            continue
-        started = time.monotonic()
-        attempt = role.run(case)
-        seconds = time.monotonic() - started
-        yield judge(case, attempt.ready, attempt.observation, requirements, standing, seconds)
+            return not_asked(case, reason)
+        bench = free.get()
+        try:
+            return bench.judge(case)
+        finally:
+            free.put(bench)
+
+    executor = ThreadPoolExecutor(len(benches), thread_name_prefix="cmconf")
+    try:
+        yield from executor.map(one, cases)
+    finally:
+        # What runs comes to its end, which each case has within its deadline; nothing new starts.
+        executor.shutdown(cancel_futures=True)

@@ -301,13 +301,17 @@ class Trial:
         code = (answer.get("error") or {}).get("code", "")
         entry = load_tables().errors.get(code)
         rate = entry is not None and "retry_after_ms" in entry.fields
-        if not rate and category != "capacity":
+        filtered = category == "admission" and category in self._identity.capabilities
+        if not rate and category != "capacity" and not filtered:
             return
         asked = {
             name
             for outcome in (expected.any_of if expected else ())
             for name in (*outcome.want, *outcome.allow)
         }
+        if filtered and not rate and category not in asked:
+            # Design 4.6, 11: passing the filter proves nothing, and neither does its refusal.
+            raise UnsupportedError("refused by the target's admission filter")
         if category not in asked and self._seen.fault is None:
             text = f"the target refused for {'its rate' if rate else 'lack of capacity'}"
             self._seen.fault = Fault("surroundings", text)

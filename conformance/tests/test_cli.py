@@ -245,7 +245,7 @@ def test_the_words_of_a_target_stay_on_their_line_and_within_bounds(
     identity = engine.start()
     specification = load()
     summary = Summary(specification, targets(), identity, {}, "", of=1)
-    summary.verdicts += run_cases(engine, identity, specification, [case])
+    summary.verdicts += run_cases([engine], identity, specification, [case])
     Terminal(summary).end(details=True)
     lines = capsys.readouterr().out.split("\n")
     assert any("a\\x0a::error::b\\x0d\\x1b[2Jxxx" in line for line in lines)

@@ -34,7 +34,7 @@ def test_the_worked_case_of_contributing_passes_and_can_fail(tmp_path: Path) -> 
     specification = load()
     cases = load_cases(file, file.name, specification)
     with Engine(install(find_target("reference"), print)) as engine:
-        verdicts = list(run_cases(engine, engine.start(), specification, cases.values()))
+        verdicts = list(run_cases([engine], engine.start(), specification, cases.values()))
     assert [entry.verdict for entry in verdicts] == [Verdict.PASS]
     for case in cases.values():
         assert prove(case, specification, {}).gaps == ()

@@ -416,3 +416,18 @@ def test_a_planted_file_that_is_gone_proves_nothing(
     fault = fake_engine().run(case).observation.fault
     assert fault is not None
     assert fault.side == "surroundings"
+
+
+def test_a_refusal_by_a_declared_filter_judges_nothing(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """The program did not run: what it would have tried is neither possible nor impossible."""
+    links = dict.fromkeys(
+        ("policy.wall_time_ms", "alternatives.script_style", "admission"), "https://example.org"
+    )
+    engine = fake_engine({"identity": {"capabilities": ["admission"]}}, claims=links)
+    observation = engine.run(case_of("fail admission", expect=[{"outcome": "value"}])).observation
+    assert observation.unsupported == "refused by the target's admission filter"
+    wanted = [{"outcome": "failure", "category": {"want": ["admission"]}}]
+    observation = engine.run(case_of("fail admission", expect=wanted)).observation
+    assert observation.unsupported is None

@@ -247,3 +247,25 @@ def test_a_pid_that_is_not_there_has_no_entry() -> None:
     assert processtable.proportional(gone) is None
     assert not processtable.has_variable(gone, "A", "B")
     assert processtable.family([gone]) == []
+
+
+def test_a_daemon_without_a_mark_does_not_outlive_a_suite_that_is_alone(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It left the session and cleared its environment before anybody looked."""
+    monkeypatch.setattr(kin, "_alone", True)
+    code = (
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork(): os._exit(0)\n"
+        "    os.write(1, b'%d\\n' % os.getpid())\n"
+        "    for fd in range(3): os.close(fd)\n"
+        "    os.execve('/bin/sleep', ['sleep', '600'], {})\n"
+        "os.wait()"
+    )
+    process = start(code)
+    events = until(process, Exited)
+    daemon = int(text_of(events)[0])
+    process.end()
+    assert processtable.read_entry(daemon) is None

@@ -93,7 +93,11 @@ class ReadyCase:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One expanded case. `data` is its document with the variant worked in; see `formats.md`."""
+    """One expanded case. `data` is its document with the variant worked in.
+
+    `fresh_after` marks a program that changes globals or built-ins: in a target that keeps state,
+    they would spoil the next case.
+    """
 
     id: str
     area: str
@@ -106,6 +110,7 @@ class Case:
     effective: tuple[str, ...]
     set: Mapping[str, int | None]
     after: str
+    fresh_after: bool
     reported: tuple[str, ...]
     data: Mapping[str, Any] = field(repr=False, compare=False)
 
@@ -280,6 +285,7 @@ def _case(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
         effective=tuple(data.get("effective", ())),
         set=data.get("set", {}),
         after=data.get("after", "healthy"),
+        fresh_after=data.get("fresh_after", False),
         reported=tuple(data.get("reported", ())),
         data=data,
     )

@@ -57,6 +57,7 @@ class Outcome:
     allow: tuple[str, ...] = ()
     error: Mapping[str, Any] | None = None
     within_ms: int | None = None
+    not_before_ms: int | None = None
     calls: ExpectedCalls | None = None
     overlap: int | None = None
     canaries: tuple[str, ...] = ()
@@ -114,6 +115,7 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         allow=tuple(category.get("allow", ())),
         error=entry.get("error"),
         within_ms=entry.get("within_ms"),
+        not_before_ms=entry.get("not_before_ms"),
         calls=_calls(entry["calls"]) if "calls" in entry else None,
         overlap=entry.get("overlap"),
         canaries=tuple(entry.get("evidence", {}).get("canaries", ())),

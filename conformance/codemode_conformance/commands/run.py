@@ -26,6 +26,7 @@ from codemode_conformance.target import find_target
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+MOST_JOBS: Final = 64
 REPORTS: Final[dict[str, Callable[[Summary], str]]] = {"json": json_report.text}
 
 
@@ -47,6 +48,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_role(parser)
     add_selection(parser)
     parser.add_argument(
+        "--jobs",
+        type=_jobs,
+        default=1,
+        metavar="N",
+        help="run N cases at once, in processes of their own (default: 1; a busy machine makes "
+        "deadlines late)",
+    )
+    parser.add_argument(
         "--report",
         action="append",
         default=[],
@@ -58,6 +67,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "-v", "--verbose", action="store_true", help="show every case with its program and evidence"
     )
     parser.set_defaults(execute=execute)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_JOBS}")
+    return int(text)
 
 
 def _report(text: str) -> tuple[str, Path]:
@@ -78,13 +93,14 @@ def execute(arguments: argparse.Namespace) -> int:
     target = find_target(arguments.target)
     name = role_name(target, arguments.role)
     installed = install(target, _say)
-    with role_of(installed, name) as role:
-        identity = role.start()
+    with contextlib.ExitStack() as open_roles:
+        roles = [open_roles.enter_context(role_of(installed, name)) for _ in range(arguments.jobs)]
+        identity = roles[0].start()
         summary = Summary(
             specification,
             target,
             identity,
-            role.effective,
+            roles[0].effective,
             datetime.now(UTC).isoformat(timespec="seconds"),
             of=len(specification.cases),
             role=name,
@@ -93,7 +109,7 @@ def execute(arguments: argparse.Namespace) -> int:
         terminal.begin()
         started = time.monotonic()
         try:
-            for verdict in run_cases(role, identity, specification, cases, name):
+            for verdict in run_cases(roles, identity, specification, cases, name):
                 summary.verdicts.append(verdict)
                 terminal.case(verdict)
         except KeyboardInterrupt:

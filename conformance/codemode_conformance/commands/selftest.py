@@ -72,7 +72,7 @@ def _record(specification: Specification, path: Path) -> None:
     installed = install(find_target("reference"), lambda line: print(line, file=sys.stderr))
     with Engine(installed) as engine:
         identity = engine.start()
-        verdicts = list(run_cases(engine, identity, specification, specification.cases.values()))
+        verdicts = list(run_cases([engine], identity, specification, specification.cases.values()))
     bad = [entry.case.id for entry in verdicts if entry.verdict in (Verdict.FAIL, Verdict.ERROR)]
     if bad:
         raise UsageError(f"the reference does not pass {', '.join(bad)}; record when it does")

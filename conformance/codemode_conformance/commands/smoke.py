@@ -48,7 +48,7 @@ def execute(arguments: argparse.Namespace) -> int:
         identity = role.start()
         print(f"ok    {target.name} {target.version} started, its claims have links")
         cases = [specification.cases[step] for step in STEPS]
-        for entry in run_cases(role, identity, specification, cases, name):
+        for entry in run_cases([role], identity, specification, cases, name):
             outcome = next(layer for layer in entry.layers if layer.layer == "outcome")
             finding = outcome.finding
             if entry.verdict is Verdict.UNSUPPORTED:
