@@ -58,6 +58,19 @@ class Late(LineDecoder):
         super().__init__(limit + 1)
 
 
+class Uncounted(LineDecoder):
+    """Does not know what it holds."""
+
+    pending = 0
+
+
+def careless(line, depth):
+    """Lets an exception of its own out."""
+    if b"\xff" in line:
+        raise IndexError
+    return read(line, depth)
+
+
 class SlowLines(LineDecoder):
     """Takes seconds for a line that needs microseconds."""
 
@@ -121,6 +134,8 @@ BROKEN = [
     ("unbounded buffer", Decoder(lines=Whole), b"x" * (2 * SMALL_LINE)),
     ("chunks matter", Decoder(lines=Forgetful), b"{}\r\n"),
     ("limit + 1", Decoder(lines=Late), b"x" * (SMALL_LINE + 1) + b"\n"),
+    ("pending bytes", Decoder(lines=Uncounted), b"{}"),
+    ("an exception below", Decoder(read=careless), b"\xff\n"),
     ("slow lines", Decoder(lines=SlowLines), b"x" * 30_000 + b"\n"),
     ("slow parse", Decoder(parse=slow), CALL % (b'"' + b"x" * 30_000 + b'"')),
     ("an exception", Decoder(parse=nosy), CALL % b"[]"),
@@ -137,6 +152,8 @@ ORACLES = {
     "unbounded buffer": "memory",
     "chunks matter": "lines",
     "limit + 1": "lines",
+    "pending bytes": "lines",
+    "an exception below": "exception",
     "slow lines": "time",
     "slow parse": "time",
     "an exception": "exception",
