@@ -62,6 +62,6 @@ def test_a_case_is_not_put_to_a_target_that_lacks_what_it_needs(case, change, re
 def test_a_case_of_another_role_is_not_asked() -> None:
     """Cases name the roles in which they make sense."""
     assert (
-        obstacle(SPECIFICATION.cases["cal.total"], EVERYTHING, "server")
+        obstacle(SPECIFICATION.cases["cal.reply-order"], EVERYTHING, "server")
         == "not for the server role"
     )

@@ -19,11 +19,16 @@ from codemode_spec.schemas import problems
 ROOT = Path(__file__).parents[2]
 
 
+def blocks(document: str, language: str) -> list[str]:
+    """The fenced blocks of this language in a document."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
 def block(document: str, language: str) -> str:
     """The one fenced block of this language in a document."""
-    text = (ROOT / document).read_text(encoding="utf-8")
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return str(found)
+    (found,) = blocks(document, language)
+    return found
 
 
 def test_the_worked_case_of_contributing_passes_and_can_fail(tmp_path: Path) -> None:
@@ -40,10 +45,12 @@ def test_the_worked_case_of_contributing_passes_and_can_fail(tmp_path: Path) -> 
         assert prove(case, specification, {}).gaps == ()
 
 
-def test_the_target_file_of_the_guide_is_valid() -> None:
-    """A newcomer starts from a file that the suite accepts."""
-    data = tomllib.loads(block("conformance/README.md", "toml"))
-    assert problems("target", data, "target.toml") == []
+def test_the_target_files_of_the_guide_are_valid() -> None:
+    """A newcomer starts from a file that the suite accepts, for an engine and for a server."""
+    found = [tomllib.loads(text) for text in blocks("conformance/README.md", "toml")]
+    assert [set(data) & {"engine", "server"} for data in found] == [{"engine"}, {"server"}]
+    for data in found:
+        assert problems("target", data, "target.toml") == []
 
 
 def test_the_documents_name_commands_that_exist() -> None:
