@@ -55,6 +55,7 @@ def cmconf(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
         (["run", "--area", "SRC", "-k", "zzz"], "no case is chosen by all of that"),
         (["explain", "tim.sync-lop"], "did you mean tim.sync-loop?"),
         (["smoke", "no-such"], "no-such"),
+        (["run", "--role", "server"], "targets/reference/target.toml offers engine"),
         (["dance"], "invalid choice: 'dance'"),
         ([], "required: COMMAND"),
     ],
