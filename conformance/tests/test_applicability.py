@@ -21,7 +21,7 @@ EVERYTHING = Identity(
             *("contract", "op.value", "op.fail", "op.delay", "op.never", "op.native", "op.ledger"),
             *("op.many", "raw", "cancel.native", "parallel.2", "policy.wall_time_ms"),
             *("policy.host_calls", "policy.host_result_bytes"),
-            "policy.cumulative_host_result_bytes",
+            *("policy.cumulative_host_result_bytes", "policy.stack_bytes", "policy.raw"),
         }
     ),
     mapping="typed",
