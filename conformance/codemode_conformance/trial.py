@@ -32,6 +32,9 @@ LF: Final = "\n"
 HEALTH_TRIES: Final = 3
 """How often the next program may pass a deadline that the case made short: a start takes time."""
 
+LONGEST_MS: Final = 300_000
+"""How long a run is waited for, whatever deadline the target names."""
+
 POLICY_AREA: Final = "POL"
 
 DEADLINE_MS: Final = 10_000
@@ -81,6 +84,7 @@ class Trial:
         self._opened: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
         self._ready: ReadyCase | None = None
+        self._capped = False
         self._seen = _Seen()
 
     def perform(self) -> Attempt:
@@ -208,6 +212,9 @@ class Trial:
             self._check_values(ready)
             seen.runs.append(self._add(spec, sessions[index // per_session], self._options))
         channel.wait()
+        if self._capped and any(run.forced or run.end is End.NO_OUTCOME for run in seen.runs):
+            # Before its own deadline a target may go on.
+            raise FaultError("surroundings", f"no end within {LONGEST_MS} ms, before its deadline")
         for run, expected in zip(seen.runs, ready.expected, strict=True):
             self._note_surroundings(run.outcome or {}, expected)
         for spec, expected in zip(ready.then, ready.then_expected, strict=True):
@@ -243,6 +250,8 @@ class Trial:
         if isinstance(timeout, int) and not isinstance(timeout, bool) and timeout > 0:
             limits.append(timeout)
         deadline = min((limit for limit in limits if limit and limit > 0), default=DEADLINE_MS)
+        self._capped = deadline > LONGEST_MS
+        deadline = min(deadline, LONGEST_MS)
         return self._channel.add(spec, session, source, options, deadline / 1_000)
 
     def _check_health(self, session: int) -> None:

@@ -431,3 +431,15 @@ def test_a_refusal_by_a_declared_filter_judges_nothing(
     wanted = [{"outcome": "failure", "category": {"want": ["admission"]}}]
     observation = engine.run(case_of("fail admission", expect=wanted)).observation
     assert observation.unsupported is None
+
+
+def test_a_deadline_in_years_is_not_waited_for(
+    fake_engine: MakeEngine, case_of: MakeCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a run that the suite ended before it is no FAIL."""
+    monkeypatch.setattr("codemode_conformance.trial.LONGEST_MS", 100)
+    engine = fake_engine({"wall": 10**12})
+    fault = engine.run(case_of("hang")).observation.fault
+    assert fault is not None
+    assert fault.side == "surroundings"
+    assert engine.run(case_of()).observation.after is Health.HEALTHY
