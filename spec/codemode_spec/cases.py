@@ -164,7 +164,9 @@ class Case:
         for name in self.effective:
             least, most = TESTABLE.get(name, (0, MOST))
             if not least <= rows[name] <= most:
-                raise NotApplicable(f"{name} = {rows[name]} is beyond what this suite tests")
+                raise NotApplicable(
+                    f"{name} is {str(rows[name])[:20]}, beyond what the suite tests"
+                )
         try:
             data = templates.resolve(
                 {key: self.data[key] for key in self.data if key != "set"}, self._names(rows)
