@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from codemode_conformance.observation import Call, CanaryHit, Run
 
-SIDE_CHANNELS: Final = ("stderr",)
-"""Places that no client and no program sees; a hit there is evidence, not a leak."""
+SIDE_CHANNELS: Final = ("stderr", "port")
+"""Places that no client and no program sees; a hit there is evidence, not a leak. A connection to
+the port without a request for the secret path may be anybody's: other programs scan ports."""
 
 EARLY: Final = 0.8
 """The part of a deadline before which nothing ends for its time: clocks differ, and CPU time is

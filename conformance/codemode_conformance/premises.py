@@ -88,7 +88,7 @@ class Premises:
         if requests:
             hits.append(CanaryHit("url", "request", "listener"))
         elif connections:
-            hits.append(CanaryHit("url", "connection", "listener"))
+            hits.append(CanaryHit("url", "connection", "port"))
         return list(dict.fromkeys(hits))
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from codemode_conformance.engine import Engine
+from codemode_conformance.layers import SIDE_CHANNELS
 from codemode_conformance.observation import Call, CanaryHit, End, Health, Observation, Value
 from codemode_spec.cases import Case
 
@@ -443,3 +444,14 @@ def test_a_deadline_in_years_is_not_waited_for(
     assert fault is not None
     assert fault.side == "surroundings"
     assert engine.run(case_of()).observation.after is Health.HEALTHY
+
+
+def test_a_bare_connection_is_nobodys_leak(fake_engine: MakeEngine, case_of: MakeCase) -> None:
+    """Whoever knows the path was told it; whoever scans ports was not."""
+    observation = (
+        fake_engine().run(case_of("knock {{canary.url}}\nfetch {{canary.url}}")).observation
+    )
+    assert ("url", "listener") in hits(observation)
+    observation = fake_engine().run(case_of("knock {{canary.url}}\nreturn 1")).observation
+    assert hits(observation) <= {("url", "port")}
+    assert "port" in SIDE_CHANNELS

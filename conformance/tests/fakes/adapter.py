@@ -8,10 +8,12 @@ is a JSON object that changes the identity, the session or the start.
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 
 CONFIG = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
@@ -232,6 +234,9 @@ class _Run:
 
     def _read(self, rest):
         return self.give(pathlib.Path(rest).read_text(encoding="ascii").strip()[::-1])
+
+    def _knock(self, rest):
+        socket.create_connection(("127.0.0.1", urllib.parse.urlsplit(rest).port)).close()
 
     def _unlink(self, rest):
         pathlib.Path(rest).unlink()
