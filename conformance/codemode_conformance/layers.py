@@ -223,7 +223,7 @@ def evidence(hits: Iterable[CanaryHit], effective: Mapping[str, Any], legal: Out
             "leak",
         )
     limits = [effective.get(row, "unknown") for row in legal.limited]
-    if not limits or any(isinstance(limit, int) for limit in limits):
+    if not limits or any(isinstance(limit, int | float) for limit in limits):
         return PASSED
     if "unknown" in limits:
         return Finding(Verdict.UNTESTABLE, "the documentation names no number")

@@ -220,3 +220,12 @@ def test_a_program_that_ended_early_did_not_end_for_its_time() -> None:
         effective={**ROWS, "cpu_time_ms": 100},
     )
     assert verdict(ready, busy)["category"] is Verdict.PASS
+
+
+def test_a_limit_with_a_fraction_is_a_limit() -> None:
+    """An adapter in another language may write 30000 as 30000.0."""
+    ready, observation = seen("pol.limited.wall-time")
+    limited = replace(observation, effective={**ROWS, "wall_time_ms": 30_000.0})
+    assert verdict(ready, limited)["evidence"] is Verdict.PASS
+    absent = replace(observation, effective={**ROWS, "wall_time_ms": "none"})
+    assert verdict(ready, absent)["evidence"] is Verdict.FAIL
