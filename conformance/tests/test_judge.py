@@ -82,7 +82,8 @@ def test_the_contract_is_asked_only_of_those_who_claim_it() -> None:
 
 def test_a_label_read_from_text_needs_the_word_of_the_harness() -> None:
     """A category out of a message is judged only where clock or ledger confirm it."""
-    ready, observation = seen("tim.sync-loop")
+    ready, observation = seen("mem.with-call-in-flight")  # may end for its time, at any time
+    observation = with_run(observation, category="time")
     text = Standing(frozenset(), "text")
     at_deadline = with_run(observation, elapsed_ms=320.0, deadline_ms=300.0)
     assert verdict(ready, at_deadline, text)["category"] is Verdict.PASS
@@ -109,7 +110,8 @@ def test_a_category_that_rests_on_codes_is_judged_beside_others_from_text() -> N
 
 def test_an_outcome_that_had_to_be_forced_is_late() -> None:
     """A target that ends only once the harness answers its calls has no deadline."""
-    ready, observation = seen("tim.lost-reply")
+    ready, observation = seen("mem.with-call-in-flight")  # may end for its time, at any time
+    observation = with_run(observation, category="time")
     assert verdict(ready, with_run(observation, forced="answer"))["outcome"] is Verdict.FAIL
     unknown = replace(observation, effective={"wall_time_ms": "unknown"})
     assert verdict(ready, with_run(unknown, forced="answer"))["outcome"] is Verdict.PASS
@@ -208,7 +210,8 @@ def test_the_verdict_of_a_case_is_the_worst_of_its_layers() -> None:
 
 def test_a_program_that_ended_early_did_not_end_for_its_time() -> None:
     """The clock of the harness speaks against the label; where no deadline is known it is mute."""
-    ready, observation = seen("tim.sync-loop")
+    ready, observation = seen("mem.with-call-in-flight")  # may end for its time, at any time
+    observation = with_run(observation, category="time")
     at_once = with_run(observation, elapsed_ms=5.0, deadline_ms=300.0)
     assert verdict(ready, at_once)["category"] is Verdict.FAIL
     late = with_run(observation, elapsed_ms=299.0, deadline_ms=300.0)
