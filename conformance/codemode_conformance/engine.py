@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from codemode_conformance.adapter import Adapter
 from codemode_conformance.channel import Channel, FaultError, UnsupportedError
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from codemode_conformance.install import Installed
 
+MOST_FAILED_STARTS: Final = 3
+"""So many starts in a row may fail; each may take as long as a start is given."""
+
 
 class Engine:
     """A target's engine, started when needed; use as a context manager, or call `close`.
@@ -31,6 +34,7 @@ class Engine:
         if installed.target.engine is None:
             raise StartError(f"{installed.target.file}: the target has no [engine]")
         self.starts = 0
+        self._failed_starts = 0
         self.effective: Mapping[str, Any] = {}
         self._installed = installed
         self._command = installed.target.engine
@@ -70,11 +74,16 @@ class Engine:
 
         Only the very first start raises, StartError or ClaimError.
         """
+        if self._failed_starts >= MOST_FAILED_STARTS:
+            text = f"it could not be started again {MOST_FAILED_STARTS} times, and was given up"
+            return Attempt(Observation(case.id, fault=Fault("adapter", text)), None, spoiled=True)
         try:
             self.start()
+            self._failed_starts = 0
         except ConformanceError as error:
             if self._identity is None:
                 raise
+            self._failed_starts += 1
             fault = Fault("adapter", f"it could not be started again: {error}")
             return Attempt(Observation(case.id, fault=fault), None, spoiled=True)
         assert self._adapter is not None

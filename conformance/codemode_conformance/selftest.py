@@ -99,7 +99,7 @@ def _correct(
     rows = profile.defaults() | {
         row.name: row.default for row in specification.tables.rows.values()
     }
-    rows |= {WRAPPER: 0} | {n: v for n, v in case.set.items() if isinstance(v, int)}
+    rows |= {WRAPPER: 0, **case.prefer} | {n: v for n, v in case.set.items() if isinstance(v, int)}
     seen = set()
     for alternatives in _alternatives(case, specification):
         for language in sorted({language for program in case.programs for language in program}):

@@ -77,7 +77,7 @@ class Trial:
     ) -> None:
         self._adapter = adapter
         self._identity = adapter.identity
-        self._case = case
+        self._case = case.fitted(adapter.identity.capabilities)
         self._rows = rows
         excluded = self._identity.alternatives.get("host_wait") == "excluded"
         self._channel = Channel(adapter, grace_ms, host_wait_excluded=excluded)

@@ -6,7 +6,7 @@ its templates take the numbers of the effective policy, and one program and one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec import programs, templates
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LAYERS: Final = ("outcome", "category", "code", "value", "calls", "evidence")
 OPTION_OF_ROW: Final = {"wall_time_ms": "timeout_ms"}
 """Rows that a target may take as an option of one run instead of as policy."""
+
+OPTION_CAPABILITY: Final = {"wall_time_ms": "options.timeout"}
+"""The capability that such an option needs."""
 
 MOST: Final = 16 << 20
 TESTABLE: Final = {
@@ -109,6 +112,7 @@ class Case:
     alternatives: Mapping[str, tuple[str, ...]]
     effective: tuple[str, ...]
     set: Mapping[str, int | None]
+    prefer: Mapping[str, int]
     after: str
     fresh_after: bool
     reported: tuple[str, ...]
@@ -139,13 +143,23 @@ class Case:
     def filled(self, defaults: Mapping[str, int]) -> dict[str, Any]:
         """The document of the case with its templates filled from a default policy."""
         filled: dict[str, Any] = templates.resolve(
-            dict(self.data), self._names({**defaults, WRAPPER: 0})
+            dict(self.data), self._names({**defaults, **self.prefer, WRAPPER: 0})
         )
         return filled
 
     def digest(self, defaults: Mapping[str, int]) -> str:
         """SHA-256 of the expanded case with the templates filled from a default policy."""
         return digest_of(self.filled(defaults))
+
+    def fitted(self, capabilities: frozenset[str]) -> Case:
+        """The case with those preferred rows among `set` that a target can set."""
+        able = {
+            name: value
+            for name, value in self.prefer.items()
+            if f"policy.{name}" in capabilities
+            or (name in OPTION_OF_ROW and OPTION_CAPABILITY[name] in capabilities)
+        }
+        return replace(self, set={**able, **self.set}) if able else self
 
     def _names(self, rows: Mapping[str, int]) -> dict[str, Any]:
         known = {**rows, **{name: value for name, value in self.set.items() if value is not None}}
@@ -171,8 +185,15 @@ class Case:
             data = templates.resolve(
                 {key: self.data[key] for key in self.data if key != "set"}, self._names(rows)
             )
+            small = [
+                f"{name} of {least} at least"
+                for name, least in data.get("least", {}).items()
+                if rows.get(name, least) < least
+            ]
         except TemplateError as error:
             raise NotApplicable(str(error)) from None
+        if small:
+            raise NotApplicable(f"the case needs {', '.join(small)}")
         runs = data.get("runs") or [data]
         raw = bool(data.get("raw"))
 
@@ -286,6 +307,7 @@ def _case(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
         alternatives={name: tuple(value) for name, value in data.get("alternatives", {}).items()},
         effective=tuple(data.get("effective", ())),
         set=data.get("set", {}),
+        prefer=data.get("prefer", {}),
         after=data.get("after", "healthy"),
         fresh_after=data.get("fresh_after", False),
         reported=tuple(data.get("reported", ())),
@@ -300,7 +322,7 @@ def _implied_needs(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
         if isinstance(value, bool) or not isinstance(value, int):
             needs.append(("policy.raw",))
         elif name in OPTION_OF_ROW:
-            needs.append((f"policy.{name}", "options.timeout"))
+            needs.append((f"policy.{name}", OPTION_CAPABILITY[name]))
         else:
             needs.append((f"policy.{name}",))
     operations, runs = data.get("operations", []), data.get("runs", [])

@@ -153,7 +153,7 @@ def check_cases(
             elif not set(case.roles) & set(requirements[name].roles):
                 found.append(Problem(file, where, f"{name} is not judged in these roles"))
         found += _check_alternatives(file, f"{path}/alternatives", case.alternatives, tables)
-        for name in (*case.effective, *case.set):
+        for name in (*case.effective, *case.set, *case.prefer, *case.data.get("least", {})):
             if name not in tables.rows:
                 found.append(Problem(file, path, f"{name} is no row of the policy table"))
         found += _check_blocks(file, case, tables)
@@ -195,6 +195,10 @@ def _check_blocks(file: str, case: Case, tables: Tables) -> list[Problem]:
     return found
 
 
+def _declared(case: Case) -> set[str]:
+    return {*case.effective, *case.set, *case.prefer, WRAPPER}
+
+
 def _check_templates(file: str, case: Case, tables: Tables) -> list[Problem]:
     """Templates use declared rows and `let` names, and resolve for every choice of alternatives."""
     path = f"/{case.id}"
@@ -205,8 +209,8 @@ def _check_templates(file: str, case: Case, tables: Tables) -> list[Problem]:
     except TemplateError as error:
         return [Problem(file, path, str(error))]
     found = [
-        Problem(file, path, f"a template uses {name}: name it in effective, set or let")
-        for name in sorted(used - lets - set(case.effective) - set(case.set) - {WRAPPER})
+        Problem(file, path, f"a template uses {name}: name it in effective, set, prefer or let")
+        for name in sorted(used - lets - _declared(case))
     ]
     if found:
         return found

@@ -185,3 +185,30 @@ def test_every_shipped_case_has_a_story_and_a_program_without_templates() -> Non
         ready = case.resolve(rows, dict(profile.alternatives), "javascript")
         for run in (*ready.runs, *ready.then):
             assert "@{" not in run.program, case.id
+
+
+def test_a_preferred_row_is_set_where_the_target_can_set_it() -> None:
+    """Elsewhere the target's own number holds: a loop is tested on every target."""
+    (case,) = _case(
+        prefer={"wall_time_ms": 100},
+        expect=[{"outcome": "value", "value": "@{wall_time_ms}"}],
+    )
+    assert case.needs == ()
+    for name in ("policy.wall_time_ms", "options.timeout"):
+        fitted = case.fitted(frozenset({name}))
+        assert dict(fitted.set) == {"wall_time_ms": 100}
+        ready = fitted.resolve({"wall_time_ms": 30_000}, ALTERNATIVES, "javascript")
+        assert ready.expected[0] is not None
+        assert ready.expected[0].any_of[0].value == 100
+    plain = case.fitted(frozenset()).resolve({"wall_time_ms": 30_000}, ALTERNATIVES, "javascript")
+    assert plain.expected[0] is not None
+    assert plain.expected[0].any_of[0].value == 30_000
+
+
+def test_a_case_that_needs_more_than_the_target_allows_does_not_apply() -> None:
+    """A smaller number is unsupported; no number is no obstacle."""
+    (case,) = _case(least={"concurrent_host_calls": 3})
+    case.resolve({"concurrent_host_calls": 3}, ALTERNATIVES, "javascript")
+    case.resolve({}, ALTERNATIVES, "javascript")
+    with pytest.raises(NotApplicable, match="needs concurrent_host_calls of 3 at least"):
+        case.resolve({"concurrent_host_calls": 2}, ALTERNATIVES, "javascript")

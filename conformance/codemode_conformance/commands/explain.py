@@ -83,6 +83,12 @@ def _case(case: Case, specification: Specification) -> Iterator[str]:
         yield f"  Only where {name} is {' or '.join(values)}"
     if case.effective:
         yield f"  Only where the target names a number for {', '.join(case.effective)}"
+    if case.data.get("least"):
+        least = (f"{name} of {number}" for name, number in case.data["least"].items())
+        yield f"  Only where {', '.join(least)} at least"
+    if case.prefer:
+        wanted = ", ".join(f"{name} to {value}" for name, value in case.prefer.items())
+        yield f"  Sets {wanted} where the target can set it"
     if case.set:
         yield "  Sets " + ", ".join(f"{name} to {value}" for name, value in case.set.items())
     data = case.filled(specification.tables.profiles[DEFAULT_PROFILE].defaults())
@@ -128,7 +134,12 @@ def _text(program: Any) -> str:
 def _failing(case: Case, specification: Specification) -> dict[str, list[str]]:
     """What the selftest doctors in each layer, under the default profile."""
     profile = specification.tables.profiles[DEFAULT_PROFILE]
-    rows = {**profile.defaults(), WRAPPER: 0, **{n: v for n, v in case.set.items() if v}}
+    rows = {
+        **profile.defaults(),
+        WRAPPER: 0,
+        **case.prefer,
+        **{n: v for n, v in case.set.items() if v},
+    }
     language = next(iter(case.programs[0]))
     found: dict[str, list[str]] = {}
     try:

@@ -70,7 +70,7 @@ class Trial:
         self._connection = connection
         self._server = server
         self._identity = identity
-        self._case = case
+        self._case = case.fitted(identity.capabilities)
         self._pace = pace
         self._reader = AnswerReader(server.answer)
         self._rows = numbers_of(identity.effective)
