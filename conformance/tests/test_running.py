@@ -31,19 +31,21 @@ LOST = Run("", End.NO_OUTCOME, 1.0)
 class Scripted:
     """A role whose n-th run of a case gives the n-th of these: a Run, a Fault, or what is right."""
 
-    effective: dict[str, Any] = {}
-
     def __init__(self, *script: Run | Fault | None) -> None:
+        self.effective: dict[str, Any] = {}
         self.script = list(script)
         self.log: list[str] = []
 
     def start(self) -> Identity:
+        """Say who it is."""
         return IDENTITY
 
     def restart(self) -> None:
+        """Write it down."""
         self.log.append("restart")
 
     def close(self) -> None:
+        """Write it down."""
         self.log.append("close")
 
     def __enter__(self):
@@ -53,6 +55,7 @@ class Scripted:
         self.close()
 
     def run(self, case: codemode_spec.Case) -> Attempt:
+        """Give the next of the script."""
         self.log.append(case.id)
         rows = {**PROFILE.defaults(), **case.prefer, "wrapper_bytes": 0}
         ready = case.resolve(rows, dict(PROFILE.alternatives), "javascript")
@@ -66,6 +69,7 @@ class Scripted:
 
 
 def verdicts(role: Scripted, *names: str):
+    """The verdicts of these cases on one role."""
     cases = [SPECIFICATION.cases[name] for name in names]
     return list(run_cases([role], IDENTITY, SPECIFICATION, cases))
 

@@ -72,25 +72,29 @@ def _requirement(item: Requirement, specification: Specification) -> Iterator[st
         yield f"  {name} ({', '.join(layers)}): {specification.cases[name].title}"
 
 
+def _conditions(case: Case) -> Iterator[str]:
+    """To which targets the case is put, and what it sets there."""
+    if case.needs:
+        yield "Needs " + "; ".join(" or ".join(need) for need in case.needs)
+    for name, values in case.alternatives.items():
+        yield f"Only where {name} is {' or '.join(values)}"
+    if case.effective:
+        yield f"Only where the target names a number for {', '.join(case.effective)}"
+    for name, number in case.data.get("least", {}).items():
+        yield f"Only where {name} is {number} at least"
+    for name, value in case.set.items():
+        yield f"Sets {name} to {value}"
+    for name, value in case.prefer.items():
+        yield f"Sets {name} to {value} where the target can set it"
+
+
 def _case(case: Case, specification: Specification) -> Iterator[str]:
     yield f"{case.id}  roles: {', '.join(case.roles)}"
     yield _wrapped(case.title, "  ")
     if case.reported:
         yield f"  Reported faults of this kind: {', '.join(case.reported)}"
-    if case.needs:
-        yield _wrapped("Needs " + "; ".join(" or ".join(need) for need in case.needs), "  ")
-    for name, values in case.alternatives.items():
-        yield f"  Only where {name} is {' or '.join(values)}"
-    if case.effective:
-        yield f"  Only where the target names a number for {', '.join(case.effective)}"
-    if case.data.get("least"):
-        least = (f"{name} of {number}" for name, number in case.data["least"].items())
-        yield f"  Only where {', '.join(least)} at least"
-    if case.prefer:
-        wanted = ", ".join(f"{name} to {value}" for name, value in case.prefer.items())
-        yield f"  Sets {wanted} where the target can set it"
-    if case.set:
-        yield "  Sets " + ", ".join(f"{name} to {value}" for name, value in case.set.items())
+    for condition in _conditions(case):
+        yield _wrapped(condition, "  ")
     data = case.filled(specification.tables.profiles[DEFAULT_PROFILE].defaults())
     for operation in data.get("operations", []):
         yield f"  Operation {operation['name']}: {json.dumps(operation['behaviour'])[:_WIDTH]}"
