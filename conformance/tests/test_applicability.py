@@ -40,11 +40,11 @@ def test_a_target_that_declares_everything_is_asked_everything() -> None:
     [
         ("cal.total", {"capabilities": frozenset()}, "needs op.value"),
         (
-            "tim.sync-loop",
+            "tim.no-way-on.catch",
             {"capabilities": frozenset()},
             "needs policy.wall_time_ms or options.timeout",
         ),
-        ("tim.sync-loop", {"capabilities": frozenset({"options.timeout"})}, None),
+        ("tim.no-way-on.catch", {"capabilities": frozenset({"options.timeout"})}, None),
         ("tim.job-chain.await", {"alternatives": {"script_style": "sync"}}, "script_style is sync"),
         ("tim.job-chain.await", {"alternatives": {}}, "script_style is not declared"),
         ("ret.value.zero", {"languages": ("python",)}, "no program in python"),
