@@ -246,6 +246,21 @@ def test_host_results_are_limited_each_and_together(worker):
     ]
 
 
+@pytest.mark.parametrize(("times", "measured"), [(30, 6 * 2**30 - 3), (100, 2**53 - 1)])
+def test_a_host_value_of_shared_parts_is_refused_by_its_size(worker, times, measured):
+    """Its text is never built: it would fill the memory. A frame carries no number above 2**53."""
+    value = [1]
+    for _ in range(times):
+        value = [value, value]
+    worker.call(1)
+    assert worker.answer(1, value) == {
+        "code": "host_result_bytes_limit",
+        "operation": "echo",
+        "measured": measured,
+        "limit": 65536,
+    }
+
+
 def test_nothing_is_answered_after_the_result(worker):
     """A late value leads to nothing."""
     worker.call(1)
