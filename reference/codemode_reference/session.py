@@ -182,12 +182,14 @@ class Session:
 
     def _call(self, frame: Frame, elapsed_ms: float) -> list[Action]:
         call_id, operation = frame["call_id"], frame["operation"]
-        # An unknown name is never echoed, so it is looked up before a code that names it.
-        if operation not in self._catalogue:
-            return self._terminal(failure(Code.unknown_operation))
+        known = operation in self._catalogue
         if self._ledger.calls_used_up:
+            # An unknown name is never echoed.
+            named = {"operation": operation} if known else {}
             limit = self._policy["host_calls"]
-            return self._terminal(failure(Code.host_calls_limit, operation=operation, limit=limit))
+            return self._terminal(failure(Code.host_calls_limit, **named, limit=limit))
+        if not known:
+            return self._terminal(failure(Code.unknown_operation))
         self._ledger.take()
         refused = self._ledger.enter(call_id, operation)
         if refused is not None:

@@ -192,6 +192,14 @@ def test_the_call_after_the_last_one_ends_the_run(worker):
     assert ended(worker.call(17)) == {"code": "host_calls_limit", "operation": "echo", "limit": 16}
 
 
+def test_an_unknown_operation_after_the_last_call_is_not_named(worker):
+    """The number of calls is looked at first, and a name outside the catalogue is not echoed."""
+    for call_id in range(1, 17):
+        worker.call(call_id)
+        worker.session.answer(call_id, 1, worker.elapsed_ms)
+    assert ended(worker.call(17, "secret")) == {"code": "host_calls_limit", "limit": 16}
+
+
 def test_calls_above_the_concurrency_are_refused_one_by_one(worker):
     """Four are dispatched, the rest gets its code; each of them keeps its id."""
     actions = [worker.call(call_id) for call_id in range(1, 17)]
