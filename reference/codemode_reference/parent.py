@@ -80,8 +80,10 @@ class Parent:
         """Run one program to its one outcome. Never raises for what a program or worker does.
 
         `cancel` ends it with `cancelled`. Cancelling the calling task kills the worker too. Raises
-        RuntimeError once the parent is closed.
+        RuntimeError once the parent is closed, TypeError for a source that is no str.
         """
+        if type(source) is not str:
+            raise TypeError(f"the source of a program is a str, not {type(source).__name__}")
         if self._closed:
             raise RuntimeError("this parent is closed and runs no more programs: make a new one")
         encoded = wire.encode_source(

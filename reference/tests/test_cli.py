@@ -138,6 +138,23 @@ def test_a_signal_ends_it_cleanly(program, tmp_path, number, status):
     assert not list(folder.iterdir())
 
 
+@pytest.mark.parametrize("module", ["codemode_reference.parent", "codemode_reference.cli"])
+def test_an_interrupt_during_the_imports_is_no_traceback(program, tmp_path, module):
+    """Status 130, whatever is being imported."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    command = [sys.executable, "-m", "codemode_reference", "run", program("return 1")]
+    done = subprocess.run(
+        command, capture_output=True, check=False, env={"PYTHONPATH": str(tmp_path)}
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 def test_it_runs_as_a_module(program):
     """`python -m codemode_reference`."""
     command = [sys.executable, "-m", "codemode_reference", "run", program("return {a: 1}")]

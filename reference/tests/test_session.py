@@ -95,6 +95,15 @@ def test_a_worker_that_stays_alive_keeps_its_result(worker):
     assert worker.session.event("exit_wait_over") == [End(Success(True, None))]
 
 
+@pytest.mark.parametrize("zero", [b"-0", b"-0.0", b"-0e5", b"-1e-999"])
+def test_there_is_one_zero(worker, zero):
+    """A client gets no `-0`, whatever the worker writes."""
+    head = b'{"type":"result","invocation_id":7,"ok":true,"value_present":true,"value":'
+    worker.session.receive(head + zero + b"}\n", 1.0)
+    (end,) = worker.session.event("exit_zero")
+    assert f"{end.outcome.value:+}" in ("+0", "+0.0")
+
+
 def test_a_failing_exit_after_the_result_takes_it_back(worker):
     """A status other than 0 after the result is worker_exited."""
     worker.value(1)
