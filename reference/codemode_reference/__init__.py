@@ -1,8 +1,18 @@
 """A small, readable Code Mode parent and worker, driven by the tables of `codemode_spec`."""
 
-from codemode_reference.errors import CodeModeError, Failure, OperationError, PolicyError, Success
-from codemode_reference.operations import Operation
-from codemode_reference.parent import Parent, default_policy
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from codemode_reference.errors import (
+        CodeModeError,
+        Failure,
+        OperationError,
+        PolicyError,
+        Success,
+    )
+    from codemode_reference.operations import Operation
+    from codemode_reference.parent import Parent, default_policy
 
 __all__ = [
     "CodeModeError",
@@ -14,3 +24,13 @@ __all__ = [
     "Success",
     "default_policy",
 ]
+
+_MODULES = {"Operation": "operations", "Parent": "parent", "default_policy": "parent"}
+
+
+def __getattr__(name: str) -> object:
+    # Late, so that `python -m` is in `__main__`, which can answer Ctrl-C, before it imports.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_MODULES.get(name, 'errors')}")
+    return getattr(module, name)

@@ -1,9 +1,12 @@
 """`python -m codemode_reference`: run a program from the command line."""
 
-from __future__ import annotations
-
 import sys
 
-from codemode_reference.cli import main
+try:
+    from codemode_reference.cli import main
 
-sys.exit(main())
+    status = main()
+except KeyboardInterrupt:
+    # While it imports: `main` answers later ones itself.
+    status = 130
+sys.exit(status)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # In the order in which they need each other.
 MODULES = ("policy", "lines", "strict_json", "frames", "protocol", "hardening", "worker")
-SCRIPTS = ("primordials", "realm", "snapshot", "errors", "api", "main")
+SCRIPTS = ("primordials", "realm", "errors", "slots", "snapshot", "api", "main")
 
 # Runs in the worker: makes modules of the parts, gives tables attributes, starts `worker.main`.
 _START = """

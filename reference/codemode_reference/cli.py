@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from codemode_reference.session import Outcome
 
 OK, FAILED, USAGE = 0, 1, 2
+# As a shell tells that a signal has ended a command.
+_SIGNALLED = 128
 
 
 def version() -> str:
@@ -46,11 +49,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{error.code}: {error}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
-        return 130
+        return _SIGNALLED + signal.SIGINT
+    except asyncio.CancelledError:
+        return _SIGNALLED + signal.SIGTERM
     return _report(outcome, as_json=options.json)
 
 
 async def _run(source: str, rows: dict[str, int]) -> Outcome:
+    # What asyncio does for Ctrl-C: the invocation is cancelled and everything removed.
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     parent = Parent({**default_policy(), **rows}, operations())
     try:
         return await parent.invoke(source)

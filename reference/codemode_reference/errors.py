@@ -46,10 +46,14 @@ class CodeModeError(Exception):
 
 
 class PolicyError(CodeModeError):
-    """A policy, or the catalogue of operations, cannot be used; `field` names what is wrong."""
+    """A policy, or the catalogue of operations, cannot be used; `field` names what is wrong.
 
-    def __init__(self, code: Code, field: str) -> None:
-        super().__init__(f"{load_tables().errors[code].message}: {field}")
+    `why` is more for the message.
+    """
+
+    def __init__(self, code: Code, field: str, why: str = "") -> None:
+        message = f"{load_tables().errors[code].message}: {field}"
+        super().__init__(f"{message} ({why})" if why else message)
         self.code = code
         self.field = field
 

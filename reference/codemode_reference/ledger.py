@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
+from codemode_reference.strict_json import MAX_SAFE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,8 +53,10 @@ class Ledger:
         """Charge a host value of `size` bytes, or say which limit refuses it, uncharged."""
         limit = self.policy["host_result_bytes"]
         if size > limit:
+            # No frame carries a larger number, and shared parts can add up to one.
+            measured = min(size, MAX_SAFE)
             return failure(
-                Code.host_result_bytes_limit, operation=operation, measured=size, limit=limit
+                Code.host_result_bytes_limit, operation=operation, measured=measured, limit=limit
             )
         limit = self.policy["cumulative_host_result_bytes"]
         total = self.delivered_bytes + size

@@ -8,20 +8,15 @@ from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from codemode_spec.tables import load_tables
-
+from codemode_reference.arguments import ArgumentSchema, SchemaRefusedError
 from codemode_reference.codes import Code
 from codemode_reference.errors import PolicyError
-from codemode_reference.values import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 JsonValue: TypeAlias = Any
 Handler: TypeAlias = Callable[[JsonValue], Awaitable[JsonValue]]
-
-# Arguments are never nested deeper: they came in a frame.
-MAX_DEPTH = load_tables().rows["value_depth"].absolute_maximum
 
 # `call` and `help` are the API's own; the others must read as undefined, so that awaiting or
 # printing the API object calls nothing.
@@ -36,7 +31,7 @@ RESERVED_METHODS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A host tool. `arguments` is a JSON Schema; an empty one takes anything.
+    """A host tool. `arguments` is a JSON Schema; an empty one takes anything (see `arguments.py`).
 
     The handler gets the arguments and returns a JSON value. Whatever it raises reaches the program
     as `operation_failed` without its text.
@@ -56,10 +51,8 @@ class Catalogue:
         if len(self._operations) != len(operations) or not all(map(_usable, operations)):
             raise PolicyError(Code.invalid_policy, "operations")
         self.methods = dict(zip(self._operations, method_names(self._operations), strict=True))
-        self._validators = {
-            operation.name: _validator(operation.arguments)
-            for operation in operations
-            if operation.arguments
+        self._schemas = {
+            operation.name: _schema(operation) for operation in operations if operation.arguments
         }
 
     def __contains__(self, name: object) -> bool:
@@ -86,11 +79,8 @@ class Catalogue:
 
     def accepts(self, name: str, arguments: JsonValue) -> bool:
         """Whether `arguments` match the schema of the operation `name`."""
-        validator = self._validators.get(name)
-        try:
-            return validator is None or bool(validator.is_valid(arguments))
-        except RecursionError:
-            return False
+        schema = self._schemas.get(name)
+        return schema is None or schema.accepts(arguments)
 
 
 def method_names(names: Iterable[str]) -> list[str]:
@@ -111,36 +101,12 @@ def _usable(operation: Operation) -> bool:
     return type(operation.name) is str and operation.effect in ("read", "write")
 
 
-def _validator(schema: Mapping[str, Any]) -> Any:
-    # Imported late: it takes longer than all the rest, and not every catalogue has schemas.
-    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
-    from jsonschema.validators import extend  # noqa: PLC0415
-    from referencing import Registry  # noqa: PLC0415
-
+def _schema(operation: Operation) -> ArgumentSchema:
     try:
-        Draft202012Validator.check_schema(schema)
-    except (SchemaError, RecursionError) as error:
-        raise PolicyError(Code.invalid_policy, "operations") from error
-    # The library compares every pair of items: a program could keep the parent busy for minutes.
-    # Its default registry would fetch what a `$ref` names.
-    checks = {"uniqueItems": _unique_items}
-    kind = extend(Draft202012Validator, checks)  # type: ignore[no-untyped-call]
-    return kind(schema, registry=Registry())
-
-
-def _unique_items(validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Exception]:
-    from jsonschema import ValidationError  # noqa: PLC0415
-
-    if wanted and validator.is_type(instance, "array"):
-        texts = {encode(_in_order(item), MAX_DEPTH) for item in instance}
-        if len(texts) != len(instance):
-            yield ValidationError("an item twice")
-
-
-def _in_order(item: JsonValue) -> JsonValue:
-    if isinstance(item, dict):
-        return {key: _in_order(item[key]) for key in sorted(item)}
-    return [_in_order(element) for element in item] if isinstance(item, list) else item
+        return ArgumentSchema(operation.arguments)
+    except SchemaRefusedError as error:
+        why = f"the arguments of {operation.name!r}: {error}"
+        raise PolicyError(Code.invalid_policy, "operations", why) from error
 
 
 def _camel_case(name: str) -> str:

@@ -71,40 +71,68 @@ class Parent:
         # thread that started it.
         self._spawner = ThreadPoolExecutor(1, thread_name_prefix="codemode-spawn")
         self._host_work: set[asyncio.Task[None]] = set()
+        # What is still to end: how to cancel it, and how to wait for it.
+        self._live: dict[asyncio.Event, asyncio.Future[None]] = {}
+        self._closed = False
         self.last_stats: Stats | None = None
 
     async def invoke(self, source: str, *, cancel: asyncio.Event | None = None) -> Outcome:
         """Run one program to its one outcome. Never raises for what a program or worker does.
 
-        `cancel` ends it with `cancelled`. Cancelling the calling task kills the worker too.
+        `cancel` ends it with `cancelled`. Cancelling the calling task kills the worker too. Raises
+        RuntimeError once the parent is closed, TypeError for a source that is no str.
         """
+        if type(source) is not str:
+            raise TypeError(f"the source of a program is a str, not {type(source).__name__}")
+        if self._closed:
+            raise RuntimeError("this parent is closed and runs no more programs: make a new one")
         encoded = wire.encode_source(
             source, self.policy["source_bytes"], self._tables.execute_parts
         )
         if isinstance(encoded, Failure):
             return encoded
+        stop = asyncio.Event()
+        finished = self._live[stop] = asyncio.get_running_loop().create_future()
+        try:
+            return await self._in_folder(encoded, [stop] if cancel is None else [stop, cancel])
+        finally:
+            del self._live[stop]
+            finished.set_result(None)
+
+    async def close(self) -> None:
+        """End what still runs with `cancelled`, wait for it, remove the parent's directory.
+
+        Host work that is still winding down is cancelled and waited for, at most `reap_ms`. May be
+        called twice.
+        """
+        self._closed = True
+        for stop in self._live:
+            stop.set()
+        try:
+            while self._live:
+                await asyncio.wait(self._live.values())
+            for task in self._host_work:
+                task.cancel()
+            if self._host_work:
+                await asyncio.wait(self._host_work, timeout=self.policy["reap_ms"] / 1000)
+        finally:
+            self._spawner.shutdown()
+            self._scratch.close()
+
+    async def _in_folder(self, source: bytes, cancels: Sequence[asyncio.Event]) -> Outcome:
         try:
             folder = self._scratch.make()
         except OSError:
             return failure(Code.worker_start_failed)
         try:
-            return await self._with_worker(folder, encoded, cancel)
+            return await self._with_worker(folder, source, cancels)
         finally:
             scratch.remove(folder)
 
-    async def close(self) -> None:
-        """Cancel host work that is still winding down and remove the parent's directory."""
-        for task in self._host_work:
-            task.cancel()
-        if self._host_work:
-            await asyncio.wait(self._host_work, timeout=self.policy["reap_ms"] / 1000)
-        self._spawner.shutdown()
-        self._scratch.close()
-
     async def _with_worker(
-        self, folder: Path, source: bytes, cancel: asyncio.Event | None
+        self, folder: Path, source: bytes, cancels: Sequence[asyncio.Event]
     ) -> Outcome:
-        starting = self._spawner.submit(process.start, self._command, folder)
+        starting = self._spawner.submit(self._start, folder, cancels)
         try:
             worker = await asyncio.wrap_future(starting)
         except OSError:
@@ -112,6 +140,8 @@ class Parent:
         except asyncio.CancelledError:
             starting.add_done_callback(_discard)
             raise
+        if worker is None:
+            return failure(Code.cancelled)
         invocation_id = secrets.randbelow(MAX_SAFE) + 1
         session = Session(
             invocation_id,
@@ -124,10 +154,16 @@ class Parent:
         self.last_stats = run.stats
         try:
             execute = wire.execute(self._execute_fields(invocation_id), source)
-            return await run.outcome(execute, cancel)
+            return await run.outcome(execute, cancels)
         finally:
             # To the end, even if the calling task is cancelled once more.
             await asyncio.shield(asyncio.ensure_future(run.tear_down()))
+
+    def _start(self, folder: Path, cancels: Sequence[asyncio.Event]) -> process.Worker | None:
+        # Others may have been started before it while it waited for the thread.
+        if any(cancel.is_set() for cancel in cancels):
+            return None
+        return process.start(self._command, folder)
 
     def _execute_fields(self, invocation_id: int) -> dict[str, Any]:
         rows = self._profile.rows.values()
@@ -149,11 +185,13 @@ class Parent:
         task.add_done_callback(self._host_work.discard)
 
 
-def _discard(starting: Future[process.Worker]) -> None:
+def _discard(starting: Future[process.Worker | None]) -> None:
     """End a worker that nobody waits for any more."""
     if starting.cancelled() or starting.exception() is not None:
         return
     worker = starting.result()
+    if worker is None:
+        return
     worker.kill()
     worker.reap()
     worker.close()

@@ -56,30 +56,30 @@ class Run:
         self._loop = asyncio.get_running_loop()
         self._outcome: asyncio.Future[Outcome] = self._loop.create_future()
         self._exited: asyncio.Future[None] = self._loop.create_future()
-        self._cancel: asyncio.Event | None = None
+        self._cancels: Sequence[asyncio.Event] = ()
         self._calls: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._queue = bytearray()
         self._unsent = 0
         self._started: float | None = None
 
-    async def outcome(self, execute: bytes, cancel: asyncio.Event | None) -> Outcome:
-        """Hand over the `execute` frame and wait for the end."""
-        self._cancel = cancel
+    async def outcome(self, execute: bytes, cancels: Sequence[asyncio.Event]) -> Outcome:
+        """Hand over the `execute` frame and wait for the end, which any of `cancels` brings."""
+        self._cancels = cancels
         self._unsent = len(execute)
         self._watch_exit()
         self._loop.add_reader(self._worker.stdout, self._on_stdout)
         self._loop.add_reader(self._worker.stderr, self._on_stderr)
         self._after("start_timeout", self._policy["start_timeout_ms"])
         self._write(execute)
-        if cancel is None:
-            return await self._outcome
-        waiter = asyncio.ensure_future(cancel.wait())
-        waiter.add_done_callback(self._on_cancel)
+        waiters = [asyncio.ensure_future(cancel.wait()) for cancel in cancels]
+        for waiter in waiters:
+            waiter.add_done_callback(self._on_cancel)
         try:
             return await self._outcome
         finally:
-            waiter.cancel()
+            for waiter in waiters:
+                waiter.cancel()
 
     async def tear_down(self) -> None:
         """Stop everything, kill what is left of the worker, reap it, close its pipes."""
@@ -208,7 +208,7 @@ class Run:
         self._timers[event] = self._loop.call_later(milliseconds / 1000, self._on_timer, event)
 
     def _on_timer(self, event: str) -> None:
-        cancelled = self._cancel is not None and self._cancel.is_set()
+        cancelled = any(cancel.is_set() for cancel in self._cancels)
         self._last_word("cancel" if cancelled else event)
 
     # Actions

@@ -1,23 +1,38 @@
-"""The private directories of workers: made for one invocation, removed without following links."""
+"""The private directories of workers: made for one invocation, removed without following links.
+
+What a killed parent leaves behind is removed by the next one that starts.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
+from hashlib import blake2s
 from itertools import islice
 from pathlib import Path
 
-# What a worker may leave behind before its directory is left to the end of the parent.
+# What a worker may leave behind before its directory is left to the end of the parent; what a
+# start looks at and removes of dead parents.
 _MOST_ENTRIES = 10_000
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Where process numbers mean the same, the number and the start of the parent, something random.
+_NAME = re.compile(r"codemode-([0-9a-f]{8})-([0-9]{1,10})-([0-9]{1,20})-[a-z0-9_]+")
 
 
 class Scratch:
-    """A directory of the parent with one subdirectory for each invocation, all of mode 0700."""
+    """A directory of the parent with one subdirectory for each invocation, all of mode 0700.
+
+    It belongs to the process that makes it: once that has ended, others may remove it.
+    """
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="codemode-"))
+        sweep(Path(tempfile.gettempdir()))
+        place, start = _place(), _start_of(os.getpid())
+        owner = f"{place}-{os.getpid()}-{start}-" if place and start else ""
+        self.path = Path(tempfile.mkdtemp(prefix=f"codemode-{owner}"))
 
     def make(self) -> Path:
         """A new empty directory. Raises OSError."""
@@ -26,6 +41,26 @@ class Scratch:
     def close(self) -> None:
         """Remove everything."""
         remove(self.path)
+
+
+def sweep(folder: Path) -> None:
+    """Remove the directories in `folder` that parents of this user left when they were killed.
+
+    Only those whose parent is known to be gone, by its number and start time. Without /proc, none.
+    """
+    place = _place()
+    left = _MOST_ENTRIES
+    try:
+        here = os.open(folder, _FOLDER)
+    except OSError:
+        return
+    try:
+        for name in _entries(here):
+            found = _NAME.fullmatch(name)
+            if left and found and found[1] == place and _gone(int(found[2]), found[3]):
+                left = _remove_at(here, name, left)
+    finally:
+        os.close(here)
 
 
 def remove(path: Path) -> None:
@@ -38,19 +73,28 @@ def remove(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError:
-        _remove_below(path)
+        with contextlib.suppress(OSError):
+            _empty(os.open(path, _FOLDER), _MOST_ENTRIES)
+            path.rmdir()
 
 
-def _remove_below(path: Path) -> None:
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    left = _MOST_ENTRIES
+def _remove_at(here: int, name: str, left: int) -> int:
+    with contextlib.suppress(OSError):
+        folder = os.open(name, _FOLDER, dir_fd=here)
+        if os.fstat(folder).st_uid != os.geteuid():
+            os.close(folder)
+            return left
+        left = _empty(folder, left)
+        os.rmdir(name, dir_fd=here)
+    return left
+
+
+def _empty(folder: int, left: int) -> int:
+    """Remove what is in `folder`, at most `left` entries, and close it; how many more may be."""
     # Each directory is emptied from its parent, so the deepest one first; no path is ever joined.
     # One listing for each: to look for the next entry anew would take time in their square.
-    try:
-        folders = [os.open(path, flags)]
-    except OSError:
-        return
-    listings = [_entries(folders[0])]
+    folders = [folder]
+    listings = [_entries(folder)]
     names: list[str] = []
     while folders:
         folder = folders[-1]
@@ -63,17 +107,51 @@ def _remove_below(path: Path) -> None:
                 if names:
                     os.rmdir(names.pop(), dir_fd=folders[-1])
             elif stat.S_ISDIR(os.stat(entry, dir_fd=folder, follow_symlinks=False).st_mode):
-                folders.append(os.open(entry, flags, dir_fd=folder))
+                folders.append(os.open(entry, _FOLDER, dir_fd=folder))
                 listings.append(_entries(folders[-1]))
                 names.append(entry)
             else:
                 os.unlink(entry, dir_fd=folder)
         except OSError:
             left = 0
-    with contextlib.suppress(OSError):
-        path.rmdir()
+    return left
 
 
 def _entries(folder: int) -> list[str]:
     with os.scandir(folder) as entries:
         return [entry.name for entry in islice(entries, _MOST_ENTRIES)]
+
+
+def _place() -> str | None:
+    """This boot of this machine and this namespace of process numbers; None without /proc.
+
+    A temporary directory may be shared with containers and other machines, where a number that is
+    gone here is in use.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+        namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115  it names no path
+    except OSError:
+        return None
+    return blake2s(boot + namespace.encode(), digest_size=4).hexdigest()
+
+
+def _gone(pid: int, start: str) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except PermissionError:
+        pass
+    # A process may be there and hidden.
+    return _start_of(pid) not in (None, start)
+
+
+def _start_of(pid: int) -> str | None:
+    """When a process started, in clock ticks since the boot; None if nothing tells."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    # The name of the command stands in brackets and may hold anything.
+    return status.rpartition(")")[2].split()[19]

@@ -17,7 +17,7 @@ from codemode_reference.frames import MALFORMED, parse
 from codemode_reference.ledger import Ledger
 from codemode_reference.lines import LineDecoder
 from codemode_reference.protocol import Machine
-from codemode_reference.values import NotJSONError, encode
+from codemode_reference.values import NotJSONError, encode, measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,12 +138,13 @@ class Session:
         if operation is None:
             return []
         try:
-            encoded = encode(value, self._policy["value_depth"])
+            measured = measure(value, self._policy["value_depth"])
         except NotJSONError:
             return self._refuse(call_id, failure(Code.host_result_invalid, operation=operation))
-        refused = self._ledger.deliver(operation, len(encoded))
+        refused = self._ledger.deliver(operation, measured)
         if refused is not None:
             return self._refuse(call_id, refused)
+        encoded = encode(value, self._policy["value_depth"])
         return [Write(wire.host_value(self._id, call_id, encoded))]
 
     def fail(self, call_id: int, elapsed_ms: float) -> list[Action]:
@@ -181,12 +182,14 @@ class Session:
 
     def _call(self, frame: Frame, elapsed_ms: float) -> list[Action]:
         call_id, operation = frame["call_id"], frame["operation"]
-        # An unknown name is never echoed, so it is looked up before a code that names it.
-        if operation not in self._catalogue:
-            return self._terminal(failure(Code.unknown_operation))
+        known = operation in self._catalogue
         if self._ledger.calls_used_up:
+            # An unknown name is never echoed.
+            named = {"operation": operation} if known else {}
             limit = self._policy["host_calls"]
-            return self._terminal(failure(Code.host_calls_limit, operation=operation, limit=limit))
+            return self._terminal(failure(Code.host_calls_limit, **named, limit=limit))
+        if not known:
+            return self._terminal(failure(Code.unknown_operation))
         self._ledger.take()
         refused = self._ledger.enter(call_id, operation)
         if refused is not None:
@@ -218,7 +221,7 @@ class Session:
         if not frame["value_present"]:
             return Success(value_present=False)
         value = frame["value"]
-        measured = len(encode(value, self._policy["value_depth"]))
+        measured = measure(value, self._policy["value_depth"])
         limit = self._policy["final_result_bytes"]
         if measured > limit:
             return failure(Code.final_result_bytes_limit, measured=measured, limit=limit)

@@ -96,7 +96,8 @@ def _double(digits: str) -> float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
         raise NotStrictError("a number beyond a double")
-    return number
+    # The other zero, which JSON.stringify does not write, is none of the values.
+    return number or 0.0
 
 
 def _constant(name: str) -> None:

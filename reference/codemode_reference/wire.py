@@ -8,7 +8,7 @@ from codemode_spec.tables import load_tables
 
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
-from codemode_reference.values import NotJSONError, encode
+from codemode_reference.values import NotJSONError, encode, measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,16 +23,17 @@ _DEPTH = load_tables().rows["value_depth"].absolute_maximum + 1
 
 def execute(fields: Mapping[str, Any], encoded_source: bytes) -> bytes:
     """The `execute` line of an invocation; `fields` is all of it but the source."""
-    rest = encode({"type": "execute", **fields}, _DEPTH)
+    rest = encode(_execute(fields), _DEPTH)
     return rest[:-1] + b',"source":' + encoded_source + b"}\n"
 
 
 def rest_fits(fields: Mapping[str, Any], parts: ExecuteParts) -> bool:
     """Whether everything in `execute` but the source is JSON and fits its part of the frame."""
     try:
-        return len(execute(fields, b"")) - 1 <= parts.rest_bytes
+        rest = measure(_execute(fields), _DEPTH)
     except NotJSONError:
         return False
+    return rest + len(',"source":') <= parts.rest_bytes
 
 
 def encode_source(source: str, limit: int, parts: ExecuteParts) -> bytes | Failure:
@@ -63,6 +64,10 @@ def host_error(invocation_id: int, call_id: int, error: Failure) -> bytes:
     """The reply with an error; its message stays here, the worker has its own."""
     content = encode({"code": error.code, **error.fields}, _DEPTH)
     return _host_result(invocation_id, call_id, ok=False, key="error", content=content)
+
+
+def _execute(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "execute", **fields}
 
 
 def _host_result(invocation_id: int, call_id: int, *, ok: bool, key: str, content: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """The command line."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +121,38 @@ def test_an_output_that_nobody_reads_is_one_line(program):
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
     assert done.stderr == b"cannot write the value: No space left on device\n"
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_it_cleanly(program, tmp_path, number, status):
+    """No traceback, and neither worker nor directory stay."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    command = [sys.executable, "-m", "codemode_reference", "run", program("for (;;);")]
+    with subprocess.Popen(command, env={"TMPDIR": str(folder)}, stderr=subprocess.PIPE) as running:
+        while not list(folder.glob("*/*/")):
+            assert running.poll() is None
+        running.send_signal(number)
+        assert running.stderr.read() == b""
+        assert running.wait(10) == status
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("module", ["codemode_reference.parent", "codemode_reference.cli"])
+def test_an_interrupt_during_the_imports_is_no_traceback(program, tmp_path, module):
+    """Status 130, whatever is being imported."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    command = [sys.executable, "-m", "codemode_reference", "run", program("return 1")]
+    done = subprocess.run(
+        command, capture_output=True, check=False, env={"PYTHONPATH": str(tmp_path)}
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 def test_it_runs_as_a_module(program):

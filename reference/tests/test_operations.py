@@ -38,6 +38,9 @@ def test_a_bad_schema_is_refused_at_start():
     with pytest.raises(PolicyError) as caught:
         Catalogue([Operation("a", nothing, arguments={"type": "nonsense"})])
     assert caught.value.field == "operations"
+    assert str(caught.value) == (
+        "the policy is invalid: operations (the arguments of 'a': it is no JSON Schema)"
+    )
 
 
 def test_a_catalogue_that_fills_the_frame_is_refused_at_start():
@@ -83,24 +86,6 @@ def test_the_deepest_schema_is_read(run, operations):
     assert run("return 1").value == 1
 
 
-def test_unique_items_are_compared_in_linear_time():
-    """Numbers by value, objects without order; true is not 1."""
-    schema = {"type": "array", "uniqueItems": True}
-    catalogue = Catalogue([Operation("a", nothing, arguments=schema)])
-    assert catalogue.accepts("a", [1, True, "1", [1], {"a": 1}, {"a": 2}, None])
-    assert not catalogue.accepts("a", [{"a": 1, "b": [2]}, {"b": [2.0], "a": 1}])
-    assert not catalogue.accepts("a", [1, 1.0])
-    assert catalogue.accepts("a", [item for n in range(6000) for item in (n, {"a": n})])
-
-
-def test_a_reference_is_never_fetched(monkeypatch):
-    """A schema that names another document cannot make the parent open a connection."""
-    monkeypatch.setattr("urllib.request.urlopen", pytest.fail)
-    catalogue = Catalogue([Operation("a", nothing, arguments={"$ref": "http://127.0.0.1/x"})])
-    with pytest.raises(Exception, match="Unresolvable"):
-        catalogue.accepts("a", {})
-
-
 def test_arguments_are_checked_against_the_schema():
     """Without a schema anything goes."""
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -108,12 +93,6 @@ def test_arguments_are_checked_against_the_schema():
     assert catalogue.accepts("a", {"n": 1})
     assert not catalogue.accepts("a", {})
     assert catalogue.accepts("b", None)
-
-
-def test_a_schema_that_recurses_too_far_refuses():
-    """A check that runs out of stack is a refusal, never a crash."""
-    catalogue = Catalogue([Operation("a", nothing, arguments={"$ref": "#"})])
-    assert not catalogue.accepts("a", {})
 
 
 def test_names_that_the_table_lacks_are_found():

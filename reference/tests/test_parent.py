@@ -7,6 +7,7 @@ import signal
 import time
 from pathlib import Path
 
+import codemode_reference
 import pytest
 from codemode_reference import Failure, Operation, Parent, Success
 from codemode_reference.codes import Code
@@ -307,6 +308,25 @@ def test_without_a_pidfd_exits_are_waited_for_in_a_thread(limits, monkeypatch):
         assert await parent.invoke("return 1") == Success(True, 1)
 
     story(limits, tell, wall_time_ms=500)
+
+
+@pytest.mark.parametrize("source", [None, b"", b"return 1", 1])
+def test_a_source_is_text(limits, source):
+    """Anything else is the caller's mistake and no outcome."""
+
+    async def tell(parent, gate):
+        with pytest.raises(TypeError, match=f"a str, not {type(source).__name__}$"):
+            await parent.invoke(source)
+
+    story(limits, tell)
+
+
+def test_the_package_has_only_its_names():
+    """They are imported when they are asked for."""
+    names = {name: getattr(codemode_reference, name) for name in codemode_reference.__all__}
+    assert names["Parent"] is Parent
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = codemode_reference.nonsense
 
 
 def test_windows_is_refused(monkeypatch):

@@ -74,6 +74,8 @@ NO_VALUES = [
         "Object.setPrototypeOf(new Map(), null)", "Object.setPrototypeOf(new Date(), {})",
         "Object.create(Map.prototype)", "globalThis", "Math", "codemode", "Object.prototype",
         "{toJSON() {}}", "{a: {toJSON() { return {b: () => 1}; }}}", "{get a() { throw 1; }}",
+        "{get a() { throw null; }}", "{toJSON() { throw null; }}",
+        "new Proxy({}, {ownKeys() { throw null; }})",
         "new Proxy([], {get: (t, k) => k === 'length' ? NaN : t[k]})", "((a) => (a.a = a))({})",
     )
 ]  # fmt: skip
@@ -146,9 +148,14 @@ def test_builtins_that_never_look_at_the_clock_are_killed(run, source):
     assert told(outcome) in ("deadline_exceeded", -1, 760589, "code_rejected uncaught")
 
 
+FILLED = "try { let a = []; for (;;) a.push({}); } catch {}"
 EXHAUSTED = [
     ("const m = new Map(); for (let i = 0; ; i++) m.set('k' + i, {i});", "memory"),
     ("let s = 'seed'; for (;;) s += s;", "memory"),
+    ("return {get a() { let a = []; for (;;) a.push({}); }};", "memory"),
+    (f"{FILLED} throw null;", "memory"),
+    (f"{FILLED} return {{get a() {{ throw null; }}}};", "memory"),
+    (f"{FILLED} await codemode.echo({{get a() {{ throw null; }}}});", "memory"),
     ("return new ArrayBuffer(2 ** 31 - 1).byteLength;", "memory"),
     ("let a = []; for (;;) a.push({});", "memory"),
     ("const p = codemode.never({}); let s = 'q'.repeat(1 << 20); for (;;) s += s;", "memory"),

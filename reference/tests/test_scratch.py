@@ -1,6 +1,9 @@
 """The private directories."""
 
 import os
+import subprocess
+import sys
+import tempfile
 
 import pytest
 from codemode_reference import scratch
@@ -103,3 +106,114 @@ def test_what_may_not_be_removed_is_left(folder, monkeypatch):
         patch.setattr(os, "unlink", refuse)
         scratch.remove(made)
     assert made.exists()
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """A directory for temporary files of its own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def left_by_a_dead_parent(folder):
+    """The directory of a parent that was killed, with a worker's file in it."""
+    code = (
+        "from codemode_reference.scratch import Scratch; import sys;"
+        "made = Scratch(); (made.make() / 'file').write_text('x'); print(made.path, flush=True);"
+        "sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={"TMPDIR": str(folder)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        left = folder / process.stdout.readline().strip()
+        process.kill()
+    return left
+
+
+def test_leftovers_of_a_dead_parent_are_swept(shared):
+    """The next one that starts removes them, and only what a parent has made."""
+    left = left_by_a_dead_parent(shared)
+    assert list(left.iterdir())
+    (shared / "codemode-other").mkdir()
+    (shared / f"{left.name}-").mkdir()
+    scratch.Scratch().close()
+    assert {path.name for path in shared.iterdir()} == {"codemode-other", f"{left.name}-"}
+
+
+def test_a_living_parent_is_not_swept(shared):
+    """Its directory stays when the next one starts."""
+    first = scratch.Scratch()
+    scratch.Scratch().close()
+    assert first.path.exists()
+    first.close()
+
+
+def test_a_number_that_was_given_again_is_another_parent(shared):
+    """The start time tells them apart."""
+    made = scratch.Scratch()
+    _, place, pid, start, _ = made.path.name.split("-")
+    old = shared / f"codemode-{place}-{pid}-{int(start) - 1}-abc"
+    old.mkdir()
+    elsewhere = shared / f"codemode-{int(place, 16) ^ 1:08x}-{pid}-{int(start) - 1}-abc"
+    elsewhere.mkdir()
+    scratch.sweep(shared)
+    assert not old.exists()
+    assert elsewhere.exists()
+    made.close()
+
+
+def test_a_parent_that_cannot_be_looked_at_is_not_swept(shared, monkeypatch):
+    """A process may be there and hidden: only what is known to be gone is removed."""
+    made = scratch.Scratch()
+    _, place, pid, start, _ = made.path.name.split("-")
+    other = shared / f"codemode-{place}-{pid}-{int(start) - 1}-abc"
+    other.mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(scratch, "_start_of", lambda pid: None)
+        scratch.sweep(shared)
+    assert other.exists()
+    made.close()
+
+
+def test_sweeping_follows_no_link_and_spares_other_users(shared, tmp_path_factory, monkeypatch):
+    """A link in place of a leftover, and a directory that is somebody else's, stay."""
+    target = tmp_path_factory.mktemp("target")
+    (target / "kept").write_text("kept")
+    left = left_by_a_dead_parent(shared)
+    link = left.with_name(f"{left.name}x")
+    link.symlink_to(target)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        scratch.sweep(shared)
+    assert left.exists()
+    scratch.sweep(shared)
+    assert not left.exists()
+    assert link.is_symlink()
+    assert (target / "kept").read_text() == "kept"
+
+
+def test_sweeping_is_bounded(shared, monkeypatch):
+    """A start does not tidy up for ever, and a place that cannot be read is no fault."""
+    left = left_by_a_dead_parent(shared)
+    left.with_name(f"{left.name}x").mkdir()
+    (left.with_name(f"{left.name}x") / "file").write_text("x")
+    with monkeypatch.context() as patch:
+        patch.setattr(scratch, "_MOST_ENTRIES", 2)
+        scratch.sweep(shared)
+    assert list(shared.glob("*/**/file"))
+    scratch.sweep(shared / "nowhere")
+
+
+def test_without_proc_nothing_is_swept(shared, monkeypatch):
+    """Where the system does not tell when a process started, nobody is known to be gone."""
+    left = left_by_a_dead_parent(shared)
+    with monkeypatch.context() as patch:
+        patch.setattr(scratch, "_place", lambda: None)
+        made = scratch.Scratch()
+        assert made.path.name.count("-") == 1
+    assert left.exists()
+    made.close()

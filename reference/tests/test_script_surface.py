@@ -75,7 +75,7 @@ def test_an_unknown_operation_names_the_nearest(run):
 @pytest.mark.parametrize(
     "arguments",
     ["1n", "() => 1", "Symbol('q')", "((c) => (c.c = c))({})", "{f() {}}", "[NaN]", "'\\ud800'",
-     "1, 2", "{get a() { throw 1; }}"],
+     "1, 2", "{get a() { throw 1; }}", "{get a() { throw null; }}"],
 )  # fmt: skip
 def test_arguments_that_are_no_value_are_refused(run, arguments):
     """They cost no call and nothing is dispatched."""

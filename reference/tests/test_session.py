@@ -95,6 +95,15 @@ def test_a_worker_that_stays_alive_keeps_its_result(worker):
     assert worker.session.event("exit_wait_over") == [End(Success(True, None))]
 
 
+@pytest.mark.parametrize("zero", [b"-0", b"-0.0", b"-0e5", b"-1e-999"])
+def test_there_is_one_zero(worker, zero):
+    """A client gets no `-0`, whatever the worker writes."""
+    head = b'{"type":"result","invocation_id":7,"ok":true,"value_present":true,"value":'
+    worker.session.receive(head + zero + b"}\n", 1.0)
+    (end,) = worker.session.event("exit_zero")
+    assert f"{end.outcome.value:+}" in ("+0", "+0.0")
+
+
 def test_a_failing_exit_after_the_result_takes_it_back(worker):
     """A status other than 0 after the result is worker_exited."""
     worker.value(1)
@@ -192,6 +201,14 @@ def test_the_call_after_the_last_one_ends_the_run(worker):
     assert ended(worker.call(17)) == {"code": "host_calls_limit", "operation": "echo", "limit": 16}
 
 
+def test_an_unknown_operation_after_the_last_call_is_not_named(worker):
+    """The number of calls is looked at first, and a name outside the catalogue is not echoed."""
+    for call_id in range(1, 17):
+        worker.call(call_id)
+        worker.session.answer(call_id, 1, worker.elapsed_ms)
+    assert ended(worker.call(17, "secret")) == {"code": "host_calls_limit", "limit": 16}
+
+
 def test_calls_above_the_concurrency_are_refused_one_by_one(worker):
     """Four are dispatched, the rest gets its code; each of them keeps its id."""
     actions = [worker.call(call_id) for call_id in range(1, 17)]
@@ -244,6 +261,21 @@ def test_host_results_are_limited_each_and_together(worker):
             "limit": 262144,
         },
     ]
+
+
+@pytest.mark.parametrize(("times", "measured"), [(30, 6 * 2**30 - 3), (100, 2**53 - 1)])
+def test_a_host_value_of_shared_parts_is_refused_by_its_size(worker, times, measured):
+    """Its text is never built: it would fill the memory. A frame carries no number above 2**53."""
+    value = [1]
+    for _ in range(times):
+        value = [value, value]
+    worker.call(1)
+    assert worker.answer(1, value) == {
+        "code": "host_result_bytes_limit",
+        "operation": "echo",
+        "measured": measured,
+        "limit": 65536,
+    }
 
 
 def test_nothing_is_answered_after_the_result(worker):

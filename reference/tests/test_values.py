@@ -5,7 +5,7 @@ import math
 
 import _quickjs
 import pytest
-from codemode_reference.values import NotJSONError, encode, number
+from codemode_reference.values import NotJSONError, encode, measure, number
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,14 +109,42 @@ def test_what_is_no_json_is_refused(value):
     """Everything that JSON cannot carry exactly is refused, subclasses included."""
     with pytest.raises(NotJSONError):
         encode(value, 128)
+    with pytest.raises(NotJSONError):
+        measure(value, 128)
 
 
-def test_the_depth_limit_is_exact_and_needs_no_recursion():
+@given(json_values)
+def test_the_measure_is_the_length_of_the_text(value):
+    """Exactly, also where parts are shared and where a text is measured by pieces."""
+    assert measure(value, 128) == len(encode(value, 128))
+    shared = [value, {"\u00e9": value}, [value, []], ['"\U0001f600\x00' * 3000] * 2]
+    assert measure(shared, 128) == len(encode(shared, 128))
+
+
+def test_shared_parts_are_measured_once():
+    """A value that doubles a hundred times is measured at once and exactly, a long text too."""
+    value = [1]
+    for _ in range(100):
+        value = [value, value]
+    assert measure(value, 128) == 6 * 2**100 - 3
+    assert measure(["x" * 10**6] * 10**5, 128) == 10**5 * (10**6 + 3) + 1
+
+
+def test_shared_parts_are_as_deep_as_their_deepest_place():
+    """Read on a short way first, refused on the long one."""
+    leaf = [[]]
+    assert measure([leaf, [leaf]], 4) == len("[[[]],[[[]]]]")
+    with pytest.raises(NotJSONError, match="deep"):
+        measure([leaf, [leaf]], 3)
+
+
+@pytest.mark.parametrize("encode", [encode, measure])
+def test_the_depth_limit_is_exact_and_needs_no_recursion(encode):
     """128 levels are legal, 129 and a cycle are refused."""
     value = []
     for _ in range(127):
         value = [value]
-    assert len(encode(value, 128)) == 256
+    assert encode(value, 128) in (256, b"[" * 128 + b"]" * 128)
     with pytest.raises(NotJSONError, match="deep"):
         encode([value], 128)
     cycle = {}

@@ -12,7 +12,11 @@ const methods = { __proto__: null };
 // Sends one host call, or throws the error that refuses it. A refused call takes no id.
 const send = (operation, args, resolve, reject) => {
   const value = snapshot(args, limits.ipc_frame_bytes);
-  if (value.fault !== null) throw makeError(codes.invalid_arguments, { __proto__: null, operation });
+  if (value.fault !== null) {
+    const error = makeError(codes.invalid_arguments, { __proto__: null, operation });
+    if (value.null_thrown) mark(doubtful, error);
+    throw error;
+  }
   const head =
     '{"type":"host_call","invocation_id":' + invocation + ',"call_id":' + (calls + 1) +
     ',"operation":' + stringify(operation) + ',"arguments":';

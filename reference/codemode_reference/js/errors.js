@@ -2,6 +2,8 @@
 
 const { codes, reasons, messages, error_fields: errorFields } = settings;
 const made = new WeakMapConstructor();
+// Those that may stand for a lack of memory: only the worker can tell.
+const doubtful = new WeakSetConstructor();
 const OVERFLOW = "Maximum call stack size exceeded";
 
 // An Error with the stable message of `code`; `fields` is an object without prototype.

@@ -25,7 +25,10 @@ const onValue = (value) => {
   } catch (thrown) {
     return onThrow(thrown);
   }
-  if (found.fault !== null) return fail(rejected(found.fault, ""));
+  if (found.fault !== null) {
+    const last = found.null_thrown ? NULL_THROWN : DONE;
+    return finish(false, "error", rejected(found.fault, ""), last);
+  }
   if (found.text !== null) return finish(true, "value", found.text, DONE);
   const code = stringify(codes.final_result_bytes_limit);
   const { final_result_bytes: limit } = limits;
@@ -34,7 +37,8 @@ const onValue = (value) => {
 
 const onThrow = (thrown) => {
   state = SETTLING;
-  finish(false, "error", verdict(thrown), thrown === null ? NULL_THROWN : DONE);
+  const last = thrown === null || marked(doubtful, thrown) ? NULL_THROWN : DONE;
+  finish(false, "error", verdict(thrown), last);
 };
 
 // Parsed in two places, the first time without running anything. After its closing brace the first

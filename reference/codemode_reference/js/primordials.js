@@ -21,6 +21,7 @@ const tagged = (found) => {
   }
 };
 const isError = Error.isError || tagged;
+const isRawJSON = JSON.isRawJSON || (() => false);
 const global = globalThis;
 const evaluate = eval;
 const toAscii = escape;

@@ -41,10 +41,13 @@ const iterators = [
   ""[Symbol.iterator](),
   /x/[Symbol.matchAll](""),
   (function* () {})(),
-  (async function* () {})(),
 ];
-for (let index = 0; index < iterators.length; index++) {
-  let found = getPrototypeOf(iterators[index]);
+if (global.Iterator) {
+  iterators.push([].values().map(toAscii), Iterator.from({ __proto__: null, next: toAscii }));
+}
+const asyncGenerator = (async function* () {})();
+for (let index = 0; index <= iterators.length; index++) {
+  let found = getPrototypeOf(index < iterators.length ? iterators[index] : asyncGenerator);
   while (found !== null && found !== ObjectPrototype) {
     mark(intrinsics, found);
     found = getPrototypeOf(found);
@@ -70,55 +73,3 @@ function remember(error) {
   mark(handmade, error);
   return error;
 }
-
-// One call for each kind of internal slot: it throws unless the object has the slot, whatever its
-// prototype says. The tagged ones also show in Object.prototype.toString.
-const getter = (object, key) => getOwnPropertyDescriptor(object, key).get;
-const TAGGED_SLOTS = [
-  Boolean.prototype.valueOf,
-  Number.prototype.valueOf,
-  String.prototype.valueOf,
-  Date.prototype.valueOf,
-  getter(RegExp.prototype, "source"),
-];
-const HIDDEN_SLOTS = [
-  Symbol.prototype.valueOf,
-  BigInt.prototype.valueOf,
-  getter(Map.prototype, "size"),
-  getter(Set.prototype, "size"),
-  mapHas,
-  setHas,
-  typeof WeakRef === "function" ? WeakRef.prototype.deref : mapHas,
-  getter(ArrayBuffer.prototype, "byteLength"),
-  getter(SharedArrayBuffer.prototype, "byteLength"),
-  then,
-];
-const stackLimit = getOwnPropertyDescriptor(Error, "stackTraceLimit");
-
-const anySlot = (object, slots) => {
-  for (let index = 0; index < slots.length; index++) {
-    try {
-      apply(slots[index], object, []);
-      return true;
-    } catch {
-      // It has no such slot.
-    }
-  }
-  return false;
-};
-
-// Whether `object` is more than its properties. Only a promise's `constructor` may run program
-// code here, and a promise is refused either way.
-const hasSlots = (object) => {
-  if (isError(object) || isView(object)) return true;
-  const name = tag(object);
-  if (name === "[object Arguments]") return true;
-  // Collecting the frames of all these errors would cost four times the rest.
-  const frames = stackLimit && stackLimit.get && apply(stackLimit.get, ErrorConstructor, []);
-  if (frames) apply(stackLimit.set, ErrorConstructor, [0]);
-  const found =
-    anySlot(object, HIDDEN_SLOTS) ||
-    (name !== "[object Object]" && anySlot(object, TAGGED_SLOTS));
-  if (frames) apply(stackLimit.set, ErrorConstructor, [frames]);
-  return found;
-};

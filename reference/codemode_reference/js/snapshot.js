@@ -151,12 +151,14 @@ const adopt = (node, child, limit) => {
   if (child.depth > node.depth) node.depth = child.depth;
 };
 
-// {fault, size, text}: the fault is a reason of the error table; the text is there without a fault
-// and up to `limit` bytes. Only the engine's own errors, and null, come out as exceptions.
+// {fault, null_thrown, size, text}: the fault is a reason of the error table; the text is there without
+// a fault and up to `limit` bytes. `null_thrown` is whether the reading ended with a null, which is the
+// program's or the engine's without memory. The engine's own errors come out as exceptions.
 const snapshot = (value, limit) => {
   const top = newNode();
   const progress = { __proto__: null, too_deep: false };
   let fault = null;
+  let nullThrown = false;
   try {
     readAll(value, top, limit, progress);
     // A shared object may lie deeper than on the way on which it was read.
@@ -166,8 +168,9 @@ const snapshot = (value, limit) => {
     if (thrown !== NOT_JSON) {
       // What is nested too deep may take more memory to read to the end than there is.
       if (progress.too_deep) fault = reasons.too_deep;
-      else if (thrown === null || exhausted(thrown) !== null) throw thrown;
+      else if (thrown === null) nullThrown = true;
+      else if (exhausted(thrown) !== null) throw thrown;
     }
   }
-  return { __proto__: null, fault, size: top.size, text: top.text };
+  return { __proto__: null, fault, null_thrown: nullThrown, size: top.size, text: top.text };
 };
