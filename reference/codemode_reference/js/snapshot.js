@@ -104,6 +104,10 @@ const enter = (value, key, node, up) => {
   return { __proto__: null, object, node, up, level, keys, length, index: 0 };
 };
 
+// So many times too deep is not read to the end: engines have died of that.
+const FAR = 8;
+const TOO_FAR = { __proto__: null };
+
 // Reads `root` and all it holds into `top`. Throws NOT_JSON, or what the program's own code throws.
 const readAll = (root, top, limit, progress) => {
   const text = scalar(root);
@@ -114,6 +118,7 @@ const readAll = (root, top, limit, progress) => {
   while (frame !== null) {
     const { object, node, keys, index } = frame;
     if (frame.level > limits.value_depth) progress.too_deep = true;
+    if (frame.level > limits.value_depth * FAR) throw TOO_FAR;
     if (index === frame.length) {
       append(node, keys === null ? "]" : "}", 1, limit);
       node.depth++;
