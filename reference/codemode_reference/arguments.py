@@ -7,6 +7,7 @@ start. Neither recursion nor a text that is made for a catastrophe keeps the par
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -183,7 +184,11 @@ def _if(check: _Check, wanted: Any, value: Any, schema: Any) -> bool:
 def _multiple_of(_check: _Check, wanted: Any, value: Any, _schema: Any) -> bool:
     if isinstance(value, int) and isinstance(wanted, int):
         return bool(value % wanted == 0)
-    return float(value / wanted).is_integer()
+    quotient = value / wanted
+    # Rounded, so that 0.4 is a multiple of 0.1, unless it is beyond a double.
+    return bool(
+        math.fmod(value, wanted) == 0 if math.isinf(quotient) else quotient == quotient // 1
+    )
 
 
 def _items(check: _Check, wanted: Any, value: Any, schema: Any) -> bool:

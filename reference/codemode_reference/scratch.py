@@ -19,7 +19,7 @@ from pathlib import Path
 _MOST_ENTRIES = 10_000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Where process numbers mean the same, the number and the start of the parent, something random.
-_NAME = re.compile(r"codemode-([0-9a-f]{8})-([0-9]{1,10})-([0-9]{1,20})-[a-z0-9_]+")
+_NAME = re.compile(r"codemode-([0-9a-f]{8})-([0-9]{1,9})-([0-9]{1,20})-[a-z0-9_]+")
 
 
 class Scratch:
@@ -139,9 +139,10 @@ def _place() -> str | None:
 def _gone(pid: int, start: str) -> bool:
     try:
         os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
+    except ProcessLookupError:
         return True
-    except PermissionError:
+    except OSError:
+        # Another user's, with a number that was given again; the time tells.
         pass
     # A process may be there and hidden.
     return _start_of(pid) not in (None, start)

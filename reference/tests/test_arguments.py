@@ -58,6 +58,26 @@ def test_it_agrees_with_the_library(schema, parts, value):
     assert ArgumentSchema(schema).accepts(value) == Draft202012Validator(schema).is_valid(value)
 
 
+@pytest.mark.parametrize(
+    ("schema", "right", "wrong"),
+    [
+        ({"type": "integer"}, 2.0, True),
+        ({"multipleOf": 2}, 4, 3),
+        ({"multipleOf": 0.5}, 1e308, 0.75),
+        ({"enum": [1, {"a": [0]}]}, {"a": [0.0]}, True),
+        ({"contains": {"const": 1}}, [0, 1], [0]),
+        ({"contains": {"const": 1}, "minContains": 0, "maxContains": 1}, [], [1, 1]),
+        ({"prefixItems": [True], "items": False}, [1], [1, 2]),
+        ({"if": {"type": "string"}, "then": {"maxLength": 1}}, "a", "ab"),
+        ({"dependentRequired": {"a": ["b"]}}, {"b": 1}, {"a": 1}),
+    ],
+)
+def test_keywords_mean_what_the_standard_says(schema, right, wrong):
+    """One value on each side."""
+    assert ArgumentSchema(schema).accepts(right)
+    assert not ArgumentSchema(schema).accepts(wrong)
+
+
 def test_unique_items_are_compared_in_linear_time():
     """Numbers by value, objects without order; true is not 1."""
     schema = ArgumentSchema({"type": "array", "uniqueItems": True})

@@ -217,3 +217,18 @@ def test_without_proc_nothing_is_swept(shared, monkeypatch):
         assert made.path.name.count("-") == 1
     assert left.exists()
     made.close()
+
+
+def test_what_the_system_does_not_tell_is_unknown(shared, monkeypatch):
+    """No namespace, no process, or one that may not be signalled: none of it is an error."""
+
+    def refuse(*_):
+        raise PermissionError
+
+    assert scratch._start_of(10**9 - 1) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "kill", refuse)
+        assert not scratch._gone(os.getpid(), scratch._start_of(os.getpid()))
+        assert scratch._gone(os.getpid(), "1")
+        patch.setattr(os, "readlink", refuse)
+        assert scratch._place() is None
