@@ -56,7 +56,10 @@ class Engine:
         StartError, ClaimError.
         """
         if self._adapter is None:
-            adapter = Adapter(self._command, self._installed.values)
+            try:
+                adapter = Adapter(self._command, self._installed.values)
+            except StartError as error:
+                raise StartError(f"{self._installed.target.name}: {error}") from None
             self._adapter = adapter
             self.starts += 1
             if self._identity is None:
