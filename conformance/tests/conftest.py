@@ -13,7 +13,7 @@ from codemode_conformance.install import Installed
 from codemode_conformance.server import trial
 from codemode_conformance.server.role import ServerRole
 from codemode_conformance.target import Target, load_target
-from codemode_spec.cases import expand
+from codemode_spec.expansion import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

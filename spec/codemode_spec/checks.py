@@ -6,7 +6,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec import templates
-from codemode_spec.cases import WRAPPER, blocks_of, expected_layers
+from codemode_spec.cases import WRAPPER
+from codemode_spec.expansion import blocks_of, expected_layers
 from codemode_spec.failures import NotApplicable, Problem, TemplateError
 
 if TYPE_CHECKING:

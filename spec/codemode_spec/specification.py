@@ -8,9 +8,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec import checks, schemas
-from codemode_spec.cases import Case, expand
 from codemode_spec.digests import digest_of_all
 from codemode_spec.documents import read_document
+from codemode_spec.expansion import expand
 from codemode_spec.failures import Problem, SpecificationError
 from codemode_spec.requirements import Requirement, requirement
 from codemode_spec.tables import DEFAULT_PROFILE, TABLES, Tables, build_tables
@@ -18,6 +18,8 @@ from codemode_spec.tables import DEFAULT_PROFILE, TABLES, Tables, build_tables
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.resources.abc import Traversable
+
+    from codemode_spec.cases import Case
 
 
 @dataclass(frozen=True)

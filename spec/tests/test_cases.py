@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codemode_spec
 import pytest
-from codemode_spec.cases import expand
+from codemode_spec.expansion import expand
 from codemode_spec.expectations import UNSET
 from codemode_spec.failures import NotApplicable
 
