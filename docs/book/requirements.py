@@ -167,8 +167,10 @@ def _cases(judged: Mapping[str, list[Case]]) -> str:
         for case in cases:
             families.setdefault(family(case), []).append(case)
         for name, members in families.items():
-            count = f" ({len(members)} variants)" if members[0].variant else ""
-            rows.append((f"{code(name)}{count}", prose(members[0].title), layer))
+            first = members[0]
+            count = f" ({len(members)} variants)" if first.variant else ""
+            title = first.title.removesuffix(f" ({first.variant})")
+            rows.append((f"{code(name)}{count}", prose(title), layer))
     return paragraphs("Judged by:", table(("case", "story", "layer"), rows))
 
 

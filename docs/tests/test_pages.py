@@ -159,11 +159,16 @@ def test_pages_that_are_gone_are_removed(tmp_path: Path) -> None:
 
 
 def test_frames_in_the_book_are_legal() -> None:
-    """Each example line is a frame of the schema."""
+    """Each example line is a frame of the schema, and the first one leaves nothing out."""
     lines = [line for block in blocks("boundary/frames.md", "json") for line in block.splitlines()]
     assert len(lines) >= 5
     for line in lines:
         assert problems("frame", json.loads(line), line) == []
+    profile = SPECIFICATION.tables.profiles["process-async"]
+    execute = json.loads(lines[0])
+    sent = {name: row.default for name, row in profile.rows.items() if row.in_execute}
+    assert execute["limits"] == sent
+    assert set(execute["alternatives"]) == set(profile.alternatives)
 
 
 def test_adapter_messages_in_the_book_are_legal() -> None:

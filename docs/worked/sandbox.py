@@ -66,7 +66,7 @@ class Sandbox:
         return engine, engine.eval(BOOT)
 
     async def run(self, source, tools):
-        """The value of a program as JSON text, None without one; `tools` are async functions."""
+        """The value of a program as JSON text, or None; `tools` are async functions."""
         self.deadline = time.monotonic() + self.timeout_ms / 1000
         engine, control = self.engine
         answers = asyncio.Queue()
