@@ -161,17 +161,18 @@ def _unjudged(item: Requirement) -> str:
 def _cases(judged: Mapping[str, list[Case]]) -> str:
     if not judged:
         return ""
-    rows = []
+    families: dict[str, dict[str, list[Case]]] = {}
     for layer, cases in judged.items():
-        families: dict[str, list[Case]] = {}
         for case in cases:
-            families.setdefault(family(case), []).append(case)
-        for name, members in families.items():
-            first = members[0]
-            count = f" ({len(members)} variants)" if first.variant else ""
-            title = first.title.removesuffix(f" ({first.variant})")
-            rows.append((f"{code(name)}{count}", prose(title), layer))
-    return paragraphs("Judged by:", table(("case", "story", "layer"), rows))
+            families.setdefault(family(case), {}).setdefault(layer, []).append(case)
+    rows = []
+    for name, layers in families.items():
+        first = next(iter(layers.values()))[0]
+        variants = {case.id for members in layers.values() for case in members}
+        count = f" ({len(variants)} variants)" if first.variant else ""
+        title = first.title.removesuffix(f" ({first.variant})")
+        rows.append((f"{code(name)}{count}", prose(title), ", ".join(layers)))
+    return paragraphs("Judged by:", table(("case", "story", "layers"), rows))
 
 
 def family(case: Case) -> str:

@@ -6,8 +6,9 @@ import difflib
 import json
 import re
 import tomllib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import codemode_spec
 import pytest
@@ -116,10 +117,27 @@ def test_a_requirement_says_everything_that_it_has() -> None:
         "(#profile-inline-sync)",
         "`op.never`",
         "(#alternative-exhaustion) is `terminal`",
-        "1\\-draft.1" if "1\\-draft.1" in section else "1-draft.1",
+        "1-draft.1",
         "`tim.no-way-on` (5 variants)",
     ):
         assert part in section
+
+
+def test_a_requirement_shows_its_rows_and_codes() -> None:
+    """Where the data has them; a name that is in no table is shown without a link."""
+    item = SPECIFICATION.requirements["CM-TIM-003"]
+    names = {field.name: getattr(item, field.name) for field in fields(item)}
+    wider = SimpleNamespace(**{**names, "rows": ("wall_time_ms",), "codes": ("deadline_exceeded",)})
+    changed = replace(SPECIFICATION, requirements={item.id: wider})
+    page = area_page("TIM", changed)
+    assert "- **Rows:** [`wall_time_ms`](#row-wall_time_ms)" in page
+    assert "- **Codes:** [`deadline_exceeded`](#error-deadline_exceeded)" in page
+
+
+def test_a_case_that_judges_in_several_layers_is_one_line() -> None:
+    """With the layers in their order."""
+    section = PAGES["requirements/iso.md"].split("(CM-ISO-001)=")[1].split("(CM-ISO-002)=")[0]
+    assert re.search(r"\| `iso.globals-between-runs` \| [^|]+ \| outcome, value \|", section)
 
 
 def test_a_requirement_without_a_case_says_why() -> None:
