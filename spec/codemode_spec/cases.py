@@ -134,7 +134,7 @@ class Case:
     def filled(self, defaults: Mapping[str, int]) -> dict[str, Any]:
         """The document of the case with its templates filled from a default policy."""
         filled: dict[str, Any] = templates.resolve(
-            dict(self.data), self._names({**defaults, **self.prefer, WRAPPER: 0})
+            dict(self.data), self.names({**defaults, **self.prefer, WRAPPER: 0})
         )
         return filled
 
@@ -152,7 +152,8 @@ class Case:
         }
         return replace(self, set={**able, **self.set}) if able else self
 
-    def _names(self, rows: Mapping[str, int]) -> dict[str, Any]:
+    def names(self, rows: Mapping[str, int]) -> dict[str, Any]:
+        """The names that templates of this case may use: rows, what it sets, its lets."""
         known = {**rows, **{name: value for name, value in self.set.items() if value is not None}}
         return templates.resolve_lets(self.data.get("let", {}), known)
 
@@ -174,7 +175,7 @@ class Case:
                 )
         try:
             data = templates.resolve(
-                {key: self.data[key] for key in self.data if key != "set"}, self._names(rows)
+                {key: self.data[key] for key in self.data if key != "set"}, self.names(rows)
             )
             small = [
                 f"{name} of {least} at least"
