@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import codemode_spec
-from codemode_spec import export, revisions, vectors
+from codemode_spec import SpecificationError, export, revisions, vectors
 from codemode_spec.vectors import checking
 
 from codemode_conformance.failures import UsageError
@@ -56,6 +56,8 @@ def _export(arguments: argparse.Namespace) -> int:
     specification = codemode_spec.load()
     try:
         written = export.export(arguments.directory, specification)
+    except SpecificationError as error:
+        raise UsageError(str(error)) from None
     except OSError as error:
         reason = error.strerror or "it cannot be written"
         raise UsageError(f"{arguments.directory}: {reason}; choose another folder") from None
@@ -68,6 +70,8 @@ def _freeze(arguments: argparse.Namespace) -> int:
     specification = codemode_spec.load(root)
     try:
         path = revisions.freeze(root, specification)
+    except SpecificationError as error:
+        raise UsageError(str(error)) from None
     except OSError as error:
         reason = error.strerror or "it cannot be written"
         raise UsageError(f"{root}: {reason}; freeze in a checkout of the sources") from None
