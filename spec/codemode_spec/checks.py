@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from codemode_spec.cases import Case
     from codemode_spec.requirements import Requirement
-    from codemode_spec.tables import Endpoint, Profile, Row, Tables
+    from codemode_spec.tables import Endpoint, Place, Profile, Row, Tables
 
 
 def check_tables(tables: Tables, profiles: Mapping[str, Any]) -> list[Problem]:
@@ -34,6 +34,8 @@ def check_tables(tables: Tables, profiles: Mapping[str, Any]) -> list[Problem]:
             )
     for endpoint in tables.endpoints.values():
         found += _check_endpoint(endpoint, tables)
+    for place in tables.places.values():
+        found += _check_place(place, tables)
     for (file, data), profile in zip(profiles.items(), tables.profiles.values(), strict=True):
         found += _check_profile(file, data, profile, tables)
     return found
@@ -81,6 +83,40 @@ def _check_endpoint(endpoint: Endpoint, tables: Tables) -> list[Problem]:
     for state in (endpoint.initial, endpoint.final):
         if state not in endpoint.states:
             found.append(Problem("protocol.json", path, f"{state} is no state"))
+    return found
+
+
+def _check_place(place: Place, tables: Tables) -> list[Problem]:
+    """Codes and rows that exist, names used once, and answers that the policy table gives too."""
+    found = []
+    seen = set()
+    for check in place.checks:
+        path = f"/places/{place.name}/{check.check}"
+        if check.check in seen:
+            found.append(Problem("order.json", path, "the place has this check already"))
+        seen.add(check.check)
+        if check.code is not None and check.code not in tables.errors:
+            found.append(Problem("order.json", path, f"{check.code} is not in errors.json"))
+        if check.row is not None and check.row not in tables.rows:
+            found.append(Problem("order.json", path, f"there is no row {check.row}"))
+        elif check.row is not None:
+            reactions = {
+                enforcer.on_exceed
+                for enforcer in tables.rows[check.row].enforcers
+                if enforcer.end == place.end
+            }
+            # A queue refuses in the end, too.
+            if check.answer not in reactions and not (
+                check.answer == "reject_call" and "queue" in reactions
+            ):
+                found.append(
+                    Problem(
+                        "order.json",
+                        path,
+                        f"the answer is {check.answer}; {place.end} of {check.row} has "
+                        f"{', '.join(sorted(reactions)) or 'no part in it'}",
+                    )
+                )
     return found
 
 
