@@ -32,7 +32,7 @@ and, for a document, its schema.
 
 | path | what it holds |
 |---|---|
-| `policy.json`, `errors.json`, `protocol.json`, `alternatives.json` | the tables |
+| {tables} | the tables |
 | `profiles/` | alternatives chosen together, and the rows that differ from `policy.json` |
 | `requirements/` | numbered sentences, one file an area |
 | `cases/` | expanded cases, with templates as `@{{host_result_bytes - 1}}` to fit to a target |
@@ -146,10 +146,14 @@ def _documents(specification: Specification) -> Iterator[tuple[str, bytes]]:
     for name in (*(f"{name}.json" for name in NAMES), "README.md"):
         yield f"vectors/{name}", (root / "vectors" / name).read_bytes()
     yield from _cases(specification)
+    tables = ", ".join(f"`{name}.json`" for name in TABLES)
     yield (
         "README.md",
         _README.format(
-            revision=specification.revision, manifest=MANIFEST, profile=DEFAULT_PROFILE
+            revision=specification.revision,
+            manifest=MANIFEST,
+            profile=DEFAULT_PROFILE,
+            tables=tables,
         ).encode(),
     )
 

@@ -211,7 +211,7 @@ def vectors(tables: Tables, profile: Profile) -> list[Vector]:
 
 def _of_kind(kind: str) -> Iterator[Vector]:
     to, frame, base = RECEIVER[kind], LEGAL[kind], f"{kind}.legal"
-    under: dict[str, Any] = {"under": {"modules": [MODULES[kind]]}} if kind in MODULES else {}
+    under = _under(kind)
     yield accept(base, to, line_of(frame), kind, **under)
     for name, change in _OTHERS[kind].items():
         yield accept(f"{kind}.legal-{name}", to, line_of({**frame, **change}), kind, **under)
@@ -302,16 +302,14 @@ def _execute_limits(profile: Profile) -> Iterator[Vector]:
 def _direction() -> Iterator[Vector]:
     """A legal frame at the wrong end."""
     for kind, frame in LEGAL.items():
-        if kind not in MODULES:
-            other = {"worker": "parent", "parent": "worker"}[RECEIVER[kind]]
-            yield refuse(
-                f"{kind}.at-the-{other}",
-                other,
-                line_of(frame),
-                "direction",
-                f"{kind}.legal",
-                event=kind,
-            )
+        other = {"worker": "parent", "parent": "worker"}[RECEIVER[kind]]
+        name, line = f"{kind}.at-the-{other}", line_of(frame)
+        under = _under(kind)
+        yield refuse(name, other, line, "direction", f"{kind}.legal", event=kind, **under)
+
+
+def _under(kind: str) -> dict[str, Any]:
+    return {"under": {"modules": [MODULES[kind]]}} if kind in MODULES else {}
 
 
 def _kinds() -> Iterator[Vector]:
