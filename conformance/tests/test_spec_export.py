@@ -77,3 +77,16 @@ def test_the_check_counts_vectors_and_finds_their_faults(root: Path, capsys) -> 
     path.write_text(json.dumps(document), encoding="utf-8")
     assert main(["spec", "check", "--root", str(root)]) == 5
     assert "vectors/sizes.json: /number.zero: the id stands twice" in capsys.readouterr().err
+
+
+def test_a_package_that_cannot_be_written_is_not_frozen(root: Path, capsys, monkeypatch) -> None:
+    """An installed package is often read-only; the message says where to freeze."""
+
+    def freeze(root, specification):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("codemode_spec.revisions.freeze", freeze)
+    assert main(["spec", "freeze", "--root", str(root)]) == 2
+    assert capsys.readouterr().err == (
+        f"cmconf: {root}: Permission denied; freeze in a checkout of the sources\n"
+    )

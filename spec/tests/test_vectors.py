@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from codemode_spec.tables import load_tables
-from codemode_spec.vectors import NAMES, checking, generated, load_vectors
+from codemode_spec.vectors import NAMES, checking, generated, load_vectors, write
 from codemode_spec.vectors.lines import line_bytes
 
 SHIPPED = Path(str(files("codemode_spec")))
@@ -132,3 +132,11 @@ def test_the_files_keep_a_line_for_each_vector() -> None:
         text = (SHIPPED / "vectors" / f"{name}.json").read_text(encoding="ascii")
         lines = [line for line in text.splitlines() if line.startswith('    {"id": ')]
         assert [json.loads(line.removesuffix(",")) for line in lines] == json.loads(text)["vectors"]
+
+
+def test_the_generated_files_are_written(tmp_path: Path) -> None:
+    """What is written is what is shipped."""
+    paths = write(tmp_path)
+    assert [path.name for path in paths] == ["frames.json", "policy.json"]
+    for path in paths:
+        assert path.read_bytes() == (SHIPPED / "vectors" / path.name).read_bytes()

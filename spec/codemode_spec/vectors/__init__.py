@@ -13,6 +13,8 @@ from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 from codemode_spec.vectors import frame_errors, frames, policies, spellings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from codemode_spec.tables import Tables
 
 NAMES: Final = ("frames", "policy", "sizes", "values")
@@ -39,6 +41,16 @@ def generated(tables: Tables | None = None) -> dict[str, str]:
         "frames": _text({"profile": profile.name, "shared": frames.shared(profile)}, found),
         "policy": _text({}, policies.vectors(tables)),
     }
+
+
+def write(folder: Path) -> list[Path]:
+    """Write the generated files into `folder`; where they are now."""
+    found = []
+    for name, text in generated().items():
+        path = folder / f"{name}.json"
+        path.write_text(text, encoding="utf-8")
+        found.append(path)
+    return found
 
 
 def _text(head: dict[str, Any], vectors: list[dict[str, Any]]) -> str:

@@ -3,9 +3,8 @@
 import sys
 from pathlib import Path
 
-from codemode_spec.vectors import generated
+from codemode_spec.vectors import write
 
-for name, text in generated().items():
-    path = Path(__file__).with_name(f"{name}.json")
-    path.write_text(text, encoding="utf-8")
-    sys.stdout.write(f"{path}: {len(text.splitlines())} lines\n")
+if __name__ == "__main__":
+    for written in write(Path(__file__).parent):
+        sys.stdout.write(f"{written}\n")
