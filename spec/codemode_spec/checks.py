@@ -97,6 +97,8 @@ def _check_place(place: Place, tables: Tables) -> list[Problem]:
         seen.add(check.check)
         if check.code is not None and check.code not in tables.errors:
             found.append(Problem("order.json", path, f"{check.code} is not in errors.json"))
+        if check.event is not None and check.event not in tables.endpoints[place.end].events:
+            found.append(Problem("order.json", path, f"{check.event} is no event of {place.end}"))
         if check.row is not None and check.row not in tables.rows:
             found.append(Problem("order.json", path, f"there is no row {check.row}"))
         elif check.row is not None:

@@ -110,7 +110,8 @@ class Check:
     """One check of a place; `text` is what holds when it passes.
 
     A check that can fail has an `answer` (`refuse_start`, `reject_call`, `terminate`, `drop`) and,
-    unless what came is dropped, a `code`; `row` is the budget it concerns. `takes` names what is
+    unless what came is dropped, a `code`; `row` is the budget it concerns, `event`
+    the event of the protocol table as which its failure comes. `takes` names what is
     charged, for good, once it has passed.
     """
 
@@ -119,6 +120,7 @@ class Check:
     code: str | None
     row: str | None
     answer: str | None
+    event: str | None
     takes: tuple[str, ...]
 
 
@@ -231,6 +233,7 @@ def _place(name: str, data: Mapping[str, Any], rows: Mapping[str, Row]) -> Place
                 code=row.error if row else entry.get("code"),
                 row=entry.get("row"),
                 answer=entry.get("answer"),
+                event=entry.get("event"),
                 takes=tuple(entry.get("takes", ())),
             )
         )
