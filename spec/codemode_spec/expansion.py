@@ -32,7 +32,7 @@ def expand(area: str, data: Mapping[str, Any]) -> list[Case]:
         merged["id"] = f"{base['id']}.{name}" if name else base["id"]
         if name and "title" not in change:
             merged["title"] = f"{base['title']} ({name})"
-        cases.append(_case(area, name or None, merged))
+        cases.append(expanded(area, name or None, merged))
     return cases
 
 
@@ -64,7 +64,8 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _case(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
+def expanded(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
+    """The case of a document with its variant worked in; the bundle holds them like this."""
     requirements = data["requirements"]
     if variant is not None:
         there = expected_layers(data, variant)

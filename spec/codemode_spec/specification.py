@@ -1,46 +1,24 @@
-"""The whole specification: loaded, checked, and joined."""
+"""The whole specification from its sources: loaded, checked, and joined."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec import checks, schemas
-from codemode_spec.digests import digest_of_all
+from codemode_spec.contents import Specification
 from codemode_spec.documents import read_document
 from codemode_spec.expansion import expand
 from codemode_spec.failures import Problem, SpecificationError
-from codemode_spec.requirements import Requirement, requirement
-from codemode_spec.tables import DEFAULT_PROFILE, TABLES, Tables, build_tables
+from codemode_spec.requirements import requirement
+from codemode_spec.tables import TABLES, build_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from importlib.resources.abc import Traversable
 
     from codemode_spec.cases import Case
 
-
-@dataclass(frozen=True)
-class Specification:
-    """Tables, requirements by id, and expanded cases by id, all in the order of ids."""
-
-    revision: str
-    tables: Tables
-    requirements: Mapping[str, Requirement]
-    cases: Mapping[str, Case]
-
-    @cached_property
-    def digests(self) -> dict[str, str]:
-        """The digest of each case, by id."""
-        defaults = self.tables.profiles[DEFAULT_PROFILE].defaults()
-        return {name: case.digest(defaults) for name, case in self.cases.items()}
-
-    @cached_property
-    def cases_digest(self) -> str:
-        """The digest of all cases together."""
-        return digest_of_all(self.digests)
+__all__ = ["Specification", "load", "load_cases"]
 
 
 def load(root: Traversable | None = None) -> Specification:

@@ -32,7 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the explanation."""
-    specification = codemode_spec.load()
+    specification = codemode_spec.shipped()
     wanted = arguments.id
     if wanted.upper() in specification.requirements:
         print("\n".join(_requirement(specification.requirements[wanted.upper()], specification)))

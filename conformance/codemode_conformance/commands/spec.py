@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import codemode_spec
-from codemode_spec import schemas, traceability
+from codemode_spec import SpecificationError, schemas, traceability
+
+from codemode_conformance.commands import spec_export
 
 if TYPE_CHECKING:
     import argparse
@@ -24,11 +26,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     schema = actions.add_parser("schema", help="print one JSON Schema")
     schema.add_argument("name", choices=schemas.schema_names())
     schema.set_defaults(execute=_schema)
+    spec_export.add(actions)
 
 
 def _check(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
     specification = codemode_spec.load(arguments.root)
+    found = spec_export.check(arguments.root, specification)
+    if found:
+        raise SpecificationError(found)
     gaps = traceability.gaps(specification)
     for gap in gaps:
         print(gap)
@@ -36,7 +42,8 @@ def _check(arguments: argparse.Namespace) -> int:
     print(
         f"specification {specification.revision}: {len(tables.rows)} policy rows, "
         f"{len(tables.errors)} error codes, {len(specification.requirements)} requirements, "
-        f"{len(specification.cases)} cases {specification.cases_digest[:16]}; {len(gaps)} gaps "
+        f"{len(specification.cases)} cases {specification.cases_digest[:16]}, "
+        f"{spec_export.counts()} vectors; {len(gaps)} gaps "
         f"in {time.monotonic() - started:.1f} s"
     )
     return 1 if gaps else 0
