@@ -1,8 +1,9 @@
 """Values as programs make them, in the model's words: JSON, names, and what JSON cannot hold.
 
 An expression is JSON in which an object with one key that begins with `$` is a form: `{$: name}`
-the value of a name (`e.code` of an error), `{$length: name}` the length of a text, `{$repeat:
-[text, times]}`, `{$nest: [kind, depth]}`, `{$odd: kind}` something that JSON loses.
+the value of a name (`e.code` of an error), `{$length: name}` the length of a text, `{$join:
+[parts]}` texts put together, `{$repeat: [text, times]}`, `{$nest: [kind, depth]}`, `{$odd: kind}`
+something that JSON loses.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from codemode_spec.programs import generate
 from codemode_spec.sizes import NotAValueError, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from codemode_spec.model.terms import Rules
 
@@ -55,16 +56,8 @@ def evaluate(expression: Any, names: Mapping[str, Any]) -> Any:
         return expression
     if len(expression) == 1:
         (key, inner), *_ = expression.items()
-        if key == "$":
-            return _look_up(inner, names)
-        if key == "$length":
-            return len(_look_up(inner, names))
-        if key == "$repeat":
-            return inner[0] * int(inner[1])
-        if key == "$nest":
-            return generate({"nest": inner[0], "depth": inner[1]})
-        if key == "$odd":
-            return Odd(inner)
+        if key in _FORMS:
+            return _FORMS[key](inner, names)
     return {key: evaluate(item, names) for key, item in expression.items()}
 
 
@@ -74,6 +67,16 @@ def _look_up(path: str, names: Mapping[str, Any]) -> Any:
     for part in rest:
         value = value.fields.get(part) if isinstance(value, Thrown) else value[part]
     return value
+
+
+_FORMS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], Any]]] = {
+    "$": lambda inner, names: _look_up(inner, names),  # noqa: PLW0108  it is defined below
+    "$length": lambda inner, names: len(_look_up(inner, names)),
+    "$join": lambda inner, names: "".join(str(evaluate(part, names)) for part in inner),
+    "$repeat": lambda inner, _: inner[0] * int(inner[1]),
+    "$nest": lambda inner, _: generate({"nest": inner[0], "depth": inner[1]}),
+    "$odd": lambda inner, _: Odd(inner),
+}
 
 
 def snapshot(value: Any, rules: Rules) -> Snapshot:
