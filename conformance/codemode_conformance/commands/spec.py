@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import codemode_spec
 from codemode_spec import SpecificationError, schemas, traceability
 
-from codemode_conformance.commands import spec_export
+from codemode_conformance.commands import spec_explore, spec_export
 
 if TYPE_CHECKING:
     import argparse
@@ -26,6 +26,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     schema = actions.add_parser("schema", help="print one JSON Schema")
     schema.add_argument("name", choices=schemas.schema_names())
     schema.set_defaults(execute=_schema)
+    spec_explore.add(actions)
     spec_export.add(actions)
 
 

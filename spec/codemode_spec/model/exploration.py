@@ -63,14 +63,14 @@ class Violation:
 
 @dataclass(frozen=True)
 class Explored:
-    """What a search found. `traces` reach everything in `covered`, each as a list of records."""
+    """What a search found. `traces` exercise everything in `covered`, each a list of moves."""
 
     space: str
     states: int
     moves: int
     finals: int
     covered: frozenset[str]
-    traces: tuple[tuple[Any, ...], ...]
+    traces: tuple[tuple[Move, ...], ...]
     violation: Violation | None
 
 
@@ -154,7 +154,7 @@ def _stuck(
 
 def _covering(
     ways: Mapping[Hashable, _Way | None], reached: Mapping[str, _Way]
-) -> tuple[tuple[Any, ...], ...]:
+) -> tuple[tuple[Move, ...], ...]:
     """Few traces that exercise every rule: the longest ways first, then what they leave out."""
     traces = {rule: [*_path(ways, way.before), way.move] for rule, way in reached.items()}
     chosen = []
@@ -162,7 +162,7 @@ def _covering(
     for rule in sorted(traces, key=lambda name: (-len(traces[name]), name)):
         if rule in left:
             left -= {covered for move in traces[rule] for covered in move.covers}
-            chosen.append(tuple(move.record for move in traces[rule]))
+            chosen.append(tuple(traces[rule]))
     return tuple(chosen)
 
 

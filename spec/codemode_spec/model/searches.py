@@ -10,8 +10,8 @@ from codemode_spec.model.barriers import Barriers
 from codemode_spec.model.guards import AnyParent
 from codemode_spec.model.pairs import HonestPair, rules_of_pair
 from codemode_spec.model.sharing import Server, Sharing
-from codemode_spec.model.spaces import OPERATIONS, SMALL, AnyWorker, Boundary, small
-from codemode_spec.model.terms import Operation, Rules, rules
+from codemode_spec.model.spaces import OPERATIONS, AnyWorker, Boundary, small
+from codemode_spec.model.terms import rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,14 +57,12 @@ def _honest_pair(boundary: Boundary) -> Iterator[Space]:
 
 
 def _any_parent() -> Iterator[Space]:
-    known: dict[str, Operation] = {name: OPERATIONS[name] for name in ("read", "write")}
+    known = {name: OPERATIONS[name] for name in ("read", "write")}
     for excess in ("reject", "queue"):
-        chosen: Rules = rules(
-            known,
-            policy={**SMALL, "host_calls": 3},
-            alternatives={"concurrency_excess": excess},
+        chosen = small(
+            "process-async", {"host_calls": 3}, {"concurrency_excess": excess}, readonly=True
         )
-        yield AnyParent(f"any parent, excess {excess}", replace(chosen, readonly=True))
+        yield AnyParent(f"any parent, excess {excess}", replace(chosen, operations=known))
 
 
 def _sharing(shared: Server) -> Iterator[Space]:

@@ -80,6 +80,9 @@ def covers(rules: Rules, before: Parent, event: str, step: Step) -> tuple[str, .
     if event in rules.tables.endpoints["parent"].events:
         cells.append(f"parent {before.state} {event}")
     cells += [note.rule for note in step.notes if note.place in rules.tables.places]
+    # The same check may end the call or the invocation: both are worth a trace.
+    failed = [note.rule for note in step.notes if not note.passed]
+    cells += [f"{rule}, {type(a).__name__.lower()}" for rule in failed for a in step.actions]
     return tuple(cells)
 
 

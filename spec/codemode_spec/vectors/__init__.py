@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from codemode_spec.tables import Tables
 
-NAMES: Final = ("frames", "policy", "sizes", "values")
+NAMES: Final = ("frames", "policy", "sizes", "traces", "values")
 """The files of vectors; the schema of each is `vectors-NAME`."""
 
 
@@ -29,7 +29,10 @@ def load_vectors(name: str) -> dict[str, Any]:
 
 
 def generated(tables: Tables | None = None) -> dict[str, str]:
-    """The text of each generated file by its name; `sizes` and `values` are written by hand."""
+    """The text of each generated file by its name; `sizes` and `values` are written by hand.
+
+    Not `traces`: they come out of a search of the model (`cmconf spec explore`).
+    """
     tables = tables or load_tables()
     profile = tables.profiles[DEFAULT_PROFILE]
     found = [
@@ -38,8 +41,8 @@ def generated(tables: Tables | None = None) -> dict[str, str]:
         *frame_errors.vectors(tables),
     ]
     return {
-        "frames": _text({"profile": profile.name, "shared": frames.shared(profile)}, found),
-        "policy": _text({}, policies.vectors(tables)),
+        "frames": document_text({"profile": profile.name, "shared": frames.shared(profile)}, found),
+        "policy": document_text({}, policies.vectors(tables)),
     }
 
 
@@ -53,7 +56,7 @@ def write(folder: Path) -> list[Path]:
     return found
 
 
-def _text(head: dict[str, Any], vectors: list[dict[str, Any]]) -> str:
+def document_text(head: dict[str, Any], vectors: list[dict[str, Any]]) -> str:
     """A document with one vector a line, so that a change shows as one."""
     lines = [f'  "{name}": {_compact(part)},' for name, part in {"format": 1, **head}.items()]
     items = ",\n".join(f"    {_compact(vector)}" for vector in vectors)
