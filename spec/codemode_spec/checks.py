@@ -119,7 +119,7 @@ def _check_alternatives(
 
 
 def check_requirements(entries: Iterable[tuple[str, Requirement]], tables: Tables) -> list[Problem]:
-    """Ids in their area and used once, and alternatives that exist."""
+    """Ids in their area and used once, and alternatives, codes and rows that exist."""
     found = []
     seen: dict[str, str] = {}
     for file, item in entries:
@@ -130,6 +130,15 @@ def check_requirements(entries: Iterable[tuple[str, Requirement]], tables: Table
         if item.id.split("-")[1] != item.area:
             found.append(Problem(file, path, f"the id does not belong to area {item.area}"))
         found += _check_alternatives(file, f"{path}/alternatives", item.alternatives, tables)
+        found += [
+            Problem(file, f"{path}/{key}", f"there is no {what} {name}")
+            for key, what, names, known in (
+                ("codes", "error code", item.codes, tables.errors),
+                ("rows", "policy row", item.rows, tables.rows),
+            )
+            for name in names
+            if name not in known
+        ]
     return found
 
 
