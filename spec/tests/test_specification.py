@@ -9,7 +9,6 @@ from pathlib import Path
 
 import codemode_spec
 import pytest
-from codemode_spec import traceability
 from codemode_spec.schemas import problems, schema, schema_names, validator
 from jsonschema import Draft202012Validator
 
@@ -45,29 +44,14 @@ def test_every_schema_is_valid_and_closed() -> None:
         assert schema(name)["$id"].endswith(f"/{name}.schema.json")
 
 
-def test_the_shipped_specification_loads_and_is_traced(specification) -> None:
-    """No fault, and every MUST is judged by a case or says why not."""
-    assert traceability.gaps(specification) == []
+def test_the_shipped_specification_loads(specification) -> None:
+    """No fault, and cases of every kind of boundary."""
     assert list(specification.cases) == sorted(specification.cases)
     areas = {case.area for case in specification.cases.values()}
     assert {"SRC", "ISO", "TIM", "MEM", "CAL", "DAT", "VAL", "RET", "ERR"} <= areas
     for area in areas:
         entries = [c for c in specification.cases.values() if c.area == area]
         assert len({c.id.split(".")[1] for c in entries}) >= 2, area
-
-
-def test_a_requirement_without_a_case_is_a_gap(copy: Path) -> None:
-    """A MUST that nothing observes is told."""
-    edit(copy / "requirements/src.yaml", "- id: CM-SRC-001", _requirement("CM-SRC-900"))
-    gaps = traceability.gaps(codemode_spec.load(copy))
-    assert [str(gap) for gap in gaps] == ["requirements/src.yaml: /CM-SRC-900: no case judges it"]
-
-
-def _requirement(name: str) -> str:
-    return (
-        f"- {{id: {name}, class: budgets, level: MUST, text: It is., why: So.,"
-        " roles: [engine], origin: [design], since: 1-draft.1}\n- id: CM-SRC-001"
-    )
 
 
 PLANTED = [
