@@ -168,6 +168,12 @@ def test_a_requirement_and_a_case_are_explained(capsys) -> None:
     assert code == 0
     assert "Why: The commonest way to hang a host." in out
     assert "tim.sync-loop (outcome)" in out
+    code, out, _ = cmconf(capsys, "explain", "CM-FAI-010")
+    assert code == 0
+    assert "Asked only of a target that claims `server`." in out
+    assert "Only where isolation is process." in out
+    assert "Rows: pool_min, pool_idle_ms." in out
+    assert out.endswith("No case judges it yet.\n")
     code, out, _ = cmconf(capsys, "explain", "cal.total")
     assert code == 0
     assert "Fails on: one call more; a call made twice; one call fewer" in out
@@ -182,7 +188,8 @@ def test_listings_and_smoke(capsys) -> None:
     assert code == 0
     assert len(out.splitlines()) == len(load().cases)
     code, out, _ = cmconf(capsys, "list", "requirements")
-    assert out.startswith("CM-CAL-001")
+    assert out.startswith("CM-ADM-001")
+    assert len(out.splitlines()) == len(load().requirements)
     code, out, _ = cmconf(capsys, "list", "targets")
     assert [line.split()[0] for line in out.splitlines()] == list(shipped_targets())
     code, out, _ = cmconf(capsys, "smoke")

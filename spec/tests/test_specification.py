@@ -213,3 +213,12 @@ def test_the_tables_agree_with_their_files() -> None:
     assert tables.errors["host_calls_limit"].text({"limit": 3, "operation": "x"}) == (
         "the program made 3 host calls already"
     )
+
+
+def test_a_code_that_a_program_sees_can_stand_in_its_result() -> None:
+    """Uncaught, it reaches the client unchanged, so the worker must be able to send it."""
+    errors = codemode_spec.load_tables().errors.values()
+    seen = {error.code for error in errors if "script" in error.seen_by}
+    assert "pattern_blocked" in seen
+    assert {error.code for error in errors if "result" in error.frames} >= seen
+    assert all("client" in error.seen_by for error in errors if error.code in seen)
