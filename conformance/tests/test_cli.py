@@ -51,7 +51,7 @@ def cmconf(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
         (["run", "--report", "json=no/such/folder/x.json"], "there is no folder no/such/folder"),
         (["run", "--report", "json=."], "no file can be written there"),
         (["run", "--area", "xyz"], "--area XYZ: there is none; known: CAL, "),
-        (["run", "--class", "nice"], "--class nice: there is none; known: budgets, "),
+        (["run", "--class", "nice"], "--class nice: there is none; known: admission, "),
         (["run", "--area", "SRC", "-k", "zzz"], "no case is chosen by all of that"),
         (["explain", "tim.sync-lop"], "did you mean tim.sync-loop?"),
         (["smoke", "no-such"], "no-such"),

@@ -54,11 +54,8 @@ def _wrapped(text: str, indent: str) -> str:
     )
 
 
-def _requirement(item: Requirement, specification: Specification) -> Iterator[str]:
-    yield f"{item.id}  {item.klass}, {item.level}, since {item.since}"
-    yield _wrapped(item.text, "  ")
-    yield _wrapped(f"Why: {item.why}", "  ")
-    yield f"  Promised by: {', '.join(item.origin)}. Judged in the roles: {', '.join(item.roles)}."
+def _concerns(item: Requirement) -> Iterator[str]:
+    """Of which targets it is asked, and the entries of the tables that it speaks of."""
     if item.capability is not None:
         yield f"  Asked only of a target that claims `{item.capability}`."
     for name, values in item.alternatives.items():
@@ -66,6 +63,14 @@ def _requirement(item: Requirement, specification: Specification) -> Iterator[st
     for key, names in (("Needs", item.needs), ("Codes", item.codes), ("Rows", item.rows)):
         if names:
             yield f"  {key}: {', '.join(names)}."
+
+
+def _requirement(item: Requirement, specification: Specification) -> Iterator[str]:
+    yield f"{item.id}  {item.klass}, {item.level}, since {item.since}"
+    yield _wrapped(item.text, "  ")
+    yield _wrapped(f"Why: {item.why}", "  ")
+    yield f"  Promised by: {', '.join(item.origin)}. Judged in the roles: {', '.join(item.roles)}."
+    yield from _concerns(item)
     if item.untestable is not None:
         yield f"  No case observes it ({item.untestable[0]}): {item.untestable[1]}"
     judged: dict[str, list[str]] = {}
