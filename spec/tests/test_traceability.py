@@ -145,6 +145,7 @@ def add_to(path: Path, key: str, like: str, name: str) -> None:
     path.write_text(json.dumps(data), encoding="utf-8")
 
 
+IN_TIME = "  edges: {wall_time_ms: [below]}\n  set: {wall_time_ms: 5000}\n"
 UNSPOKEN = "no requirement speaks of it; name it in the `{0}` of one"
 UNEXPECTED = "no case expects it; write one, or list it under `codes` in pending.yaml"
 UNREACHED = (
@@ -313,13 +314,15 @@ def test_an_edge_that_a_case_cannot_stand_at_is_refused(
     copy: Path, edges: str, reason: str
 ) -> None:
     """A label is checked as far as the case shows it."""
-    edit(copy / "cases/tim.yaml", "  edges: {wall_time_ms: [below]}\n", f"  edges: {{{edges}}}\n")
+    edit(copy / "cases/tim.yaml", IN_TIME, IN_TIME.replace("wall_time_ms: [below]", edges))
     assert f"cases/tim.yaml: /tim.in-time/edges/{reason}" in faults(copy)
 
 
 def test_edges_are_no_part_of_the_digest(copy: Path) -> None:
     """They say what a case stands for, and change nothing that is run."""
-    edit(copy / "cases/tim.yaml", "  edges: {wall_time_ms: [below]}\n", "")
+    edit(
+        copy / "cases/tim.yaml", IN_TIME, IN_TIME.replace("  edges: {wall_time_ms: [below]}\n", "")
+    )
     assert codemode_spec.load(copy).cases_digest == codemode_spec.load().cases_digest
 
 
