@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,12 +200,28 @@ def test_listings_and_smoke(capsys) -> None:
 
 def test_the_specification_is_checked_and_its_schemas_printed(capsys, tmp_path: Path) -> None:
     """A broken one is refused with file, path and reason."""
-    assert cmconf(capsys, "spec", "check")[0] == 0
+    code, out, _ = cmconf(capsys, "spec", "check")
+    assert code == 0
+    assert f"0 gaps, {load().pending.count} pending (" in out
     code, out, _ = cmconf(capsys, "spec", "schema", "case")
     assert json.loads(out)["title"] == "Cases of one area"
     code, _, err = cmconf(capsys, "spec", "check", "--root", str(tmp_path))
     assert code != 0
     assert "cmconf: specification: policy.json: there is no such file" in err
+
+
+def test_a_gap_in_the_trace_is_told_and_red(capsys, tmp_path: Path) -> None:
+    """Each on a line of its own, before the count."""
+    root = tmp_path / "spec"
+    shutil.copytree(ROOT / "spec/codemode_spec", root)
+    data = (root / "requirements/src.yaml").read_text(encoding="utf-8")
+    text = data.replace("  codes: [source_empty]\n", "")
+    (root / "requirements/src.yaml").write_text(text, encoding="utf-8")
+    code, out, _ = cmconf(capsys, "spec", "check", "--root", str(root))
+    assert code == 1
+    told, count = out.splitlines()
+    assert told.startswith("errors.json: /errors/source_empty: no requirement speaks of it;")
+    assert "; 1 gaps, " in count
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
