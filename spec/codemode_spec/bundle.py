@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_spec.contents import Specification
 from codemode_spec.expansion import expanded
 from codemode_spec.failures import Problem, SpecificationError
+from codemode_spec.pending import Pending
 from codemode_spec.requirements import Requirement
 from codemode_spec.tables import TABLES, build_tables
 
@@ -48,6 +49,7 @@ def build(root: Traversable | None = None) -> bytes:
         "requirements": [asdict(item) for item in specification.requirements.values()],
         "cases": [[case.area, case.variant, case.data] for case in specification.cases.values()],
         "digests": specification.digests,
+        "pending": asdict(specification.pending),
     }
     rest = json.dumps(content, ensure_ascii=False, separators=(",", ":"))[1:].encode()
     return _HEAD + hashlib.sha256(rest).hexdigest().encode() + b'",' + rest
@@ -135,6 +137,7 @@ def _specification(content: dict[str, Any]) -> Specification:
         tables=build_tables(content["tables"], content["profiles"]),
         requirements={item.id: item for item in requirements},
         cases={case.id: case for case in cases},
+        pending=Pending(**_tuples(content["pending"])),
     )
     # What the property would compute from the same cases.
     vars(specification)["digests"] = content["digests"]

@@ -90,7 +90,7 @@ class Case:
     """One expanded case. `data` is its document with the variant worked in.
 
     `fresh_after` marks a program that changes globals or built-ins: in a target that keeps state,
-    they would spoil the next case.
+    they would spoil the next case. `edges` says on which sides of which rows' limits it stands.
     """
 
     id: str
@@ -107,6 +107,7 @@ class Case:
     after: str
     fresh_after: bool
     reported: tuple[str, ...]
+    edges: Mapping[str, tuple[str, ...]]
     data: Mapping[str, Any] = field(repr=False, compare=False)
 
     @property
@@ -139,8 +140,12 @@ class Case:
         return filled
 
     def digest(self, defaults: Mapping[str, int]) -> str:
-        """SHA-256 of the expanded case with the templates filled from a default policy."""
-        return digest_of(self.filled(defaults))
+        """SHA-256 of the expanded case with the templates filled from a default policy.
+
+        `edges` is left out: it says what the case stands for and changes nothing that is run.
+        """
+        filled = self.filled(defaults)
+        return digest_of({key: value for key, value in filled.items() if key != "edges"})
 
     def fitted(self, capabilities: frozenset[str]) -> Case:
         """The case with those preferred rows among `set` that a target can set."""

@@ -13,18 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from codemode_spec.cases import Case
+    from codemode_spec.pending import Pending
     from codemode_spec.requirements import Requirement
     from codemode_spec.tables import Tables
 
 
 @dataclass(frozen=True)
 class Specification:
-    """Tables, requirements by id, and expanded cases by id, all in the order of ids."""
+    """Tables, requirements by id, and expanded cases by id, all in the order of ids.
+
+    `pending` lists what no case covers yet.
+    """
 
     revision: str
     tables: Tables
     requirements: Mapping[str, Requirement]
     cases: Mapping[str, Case]
+    pending: Pending
 
     @cached_property
     def digests(self) -> dict[str, str]:

@@ -15,7 +15,7 @@ from codemode_spec.tables import DEFAULT_PROFILE, TABLES
 from codemode_spec.vectors import NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from codemode_spec.cases import Case
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MANIFEST: Final = "manifest.json"
 _KIND: Final = "codemode-specification"
-_FOLDERS: Final = ("profiles", "requirements", "revisions")
+_FOLDERS: Final = ("profiles", "requirements", "revisions", "steps")
 _README: Final = """\
 # Code Mode specification, revision {revision}
 
@@ -37,15 +37,17 @@ and, for a document, its schema.
 | `requirements/` | numbered sentences, one file an area |
 | `cases/` | expanded cases, with templates as `@{{host_result_bytes - 1}}` to fit to a target |
 | `cases-filled/` | the same with the numbers of the default policy ({profile}) |
+| `steps/` | what the programs of cases do, in the words of the model |
 | `vectors/` | test vectors; `vectors/README.md` says how to read them |
 | `revision.json`, `revisions/` | this revision, ids that are retired, and what was frozen |
 | `schema/` | JSON Schema 2020-12 for all of these |
 
-A case stands as `{{id, variant, digest, needs, requirements, case}}`: `case` is its document with
-the variant worked in, `needs` names every capability it needs, also those that its data shows. The
-digest is the SHA-256 of `case` in `cases-filled/` as canonical JSON (RFC 8785). A program may be a
-text, `{{repeat, times}}`, or a list of these. `cases_digest` of the manifest is the SHA-256 over
-`id digest LF` lines in the order of ids.
+A case stands as `{{id, variant, digest, needs, requirements, edges, case}}`: `case` is its document
+with the variant worked in, `needs` names every capability it needs, also those that its data
+shows, `edges` the sides of rows' limits on which it stands. The digest is the SHA-256 of `case` in
+`cases-filled/` as canonical JSON (RFC 8785). A program may be a text, `{{repeat, times}}`, or a
+list of these. `cases_digest` of the manifest is the SHA-256 over `id digest LF` lines in the order
+of ids.
 """
 _SCHEMA_OF: Final = {
     "profiles": "profile",
@@ -53,6 +55,7 @@ _SCHEMA_OF: Final = {
     "cases": "exported-cases",
     "cases-filled": "exported-cases",
     "revisions": "frozen-revision",
+    "steps": "steps",
 }
 
 
@@ -172,12 +175,20 @@ def _cases(specification: Specification) -> Iterator[tuple[str, bytes]]:
                     "digest": specification.digests[case.id],
                     "needs": case.needs,
                     "requirements": case.requirements,
-                    "case": case.data if templates == "kept" else case.filled(defaults),
+                    "edges": case.edges,
+                    "case": _without_edges(
+                        case.data if templates == "kept" else case.filled(defaults)
+                    ),
                 }
                 for case in cases
             ]
             document = {"format": 1, "area": area, "templates": templates, "cases": entries}
             yield f"{folder}/{area.lower()}.json", _json(document)
+
+
+def _without_edges(case: Mapping[str, Any]) -> dict[str, Any]:
+    """What is run: the digest is over this."""
+    return {key: value for key, value in case.items() if key != "edges"}
 
 
 def _json(document: Any) -> bytes:

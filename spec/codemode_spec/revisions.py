@@ -25,7 +25,17 @@ if TYPE_CHECKING:
 FOLDER: Final = "revisions"
 _INDEX: Final = "revisions/index.json"
 _LEDGER: Final = "revision.json"
-_NORMATIVE: Final = ("id", "klass", "level", "text", "roles", "needs", "alternatives")
+_NORMATIVE: Final = (
+    "id",
+    "klass",
+    "level",
+    "text",
+    "roles",
+    "needs",
+    "alternatives",
+    "codes",
+    "rows",
+)
 
 
 def released(revision: str) -> bool:
@@ -51,6 +61,7 @@ def frozen(specification: Specification, retired: list[str]) -> dict[str, Any]:
         "cases": specification.digests,
         "cases_digest": specification.cases_digest,
         "retired": sorted(retired),
+        "pending": specification.pending.count,
     }
 
 

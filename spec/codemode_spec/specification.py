@@ -10,10 +10,12 @@ from codemode_spec.contents import Specification
 from codemode_spec.documents import read_document
 from codemode_spec.expansion import expand
 from codemode_spec.failures import Problem, SpecificationError
+from codemode_spec.pending import FILE, pending, recorded_count
 from codemode_spec.requirements import requirement
 from codemode_spec.tables import TABLES, build_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from importlib.resources.abc import Traversable
 
     from codemode_spec.cases import Case
@@ -33,6 +35,8 @@ def load(root: Traversable | None = None) -> Specification:
     requirement_files = _folder(root, "requirements", "requirement", found)
     case_files = _folder(root, "cases", "case", found)
     revision = _document(root, "revision.json", "revision", found)
+    uncovered = _document(root, FILE, "pending", found)
+    found += checks.check_named(_entries(case_files))
     _stop_if(found)
 
     tables = build_tables(read, list(profiles.values()))
@@ -56,6 +60,7 @@ def load(root: Traversable | None = None) -> Specification:
         tables=tables,
         requirements={r.id: r for r in sorted((r for _, r in requirements), key=lambda r: r.id)},
         cases={c.id: c for c in sorted((c for _, c in cases), key=lambda c: c.id)},
+        pending=pending(uncovered, recorded_count(root)),
     )
 
 
@@ -67,6 +72,17 @@ def load_cases(entry: Traversable, file: str, specification: Specification) -> d
     cases = [(file, case) for item in data["cases"] for case in expand(data["area"], item)]
     _stop_if(checks.check_cases(cases, specification.requirements, specification.tables))
     return {case.id: case for _, case in cases}
+
+
+def _entries(files: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The entries of case documents, as far as they have the shape of one."""
+    return [
+        (file, entry)
+        for file, data in files.items()
+        if isinstance(data, dict) and isinstance(data.get("cases"), list)
+        for entry in data["cases"]
+        if isinstance(entry, dict)
+    ]
 
 
 def _stop_if(found: list[Problem]) -> None:

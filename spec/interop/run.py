@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 from codemode_spec.export import export
-from codemode_spec.vectors import NAMES
 
 HERE = Path(__file__).parent
 OLDEST = 20
@@ -53,7 +52,7 @@ def main(folder: Path) -> int:
 
 def _plant(node: str, program: Path, exported: Path) -> int:
     """Each kind of vector is really looked at: a wrong answer in it is found."""
-    for name in NAMES:
+    for name in PLANTS:
         path = exported / "vectors" / f"{name}.json"
         text = path.read_text(encoding="utf-8")
         document = json.loads(text)
@@ -67,7 +66,7 @@ def _plant(node: str, program: Path, exported: Path) -> int:
         path.write_text(text, encoding="utf-8")
         if result.returncode != 1 or f"{name}: {vector['id']}: " not in result.stdout:
             return _say(f"a wrong answer in {vector['id']} of {name} was not found", 1)
-    return _say(f"planted faults found in {', '.join(NAMES)}", 0)
+    return _say(f"planted faults found in {', '.join(PLANTS)}", 0)
 
 
 def _say(line: str, code: int) -> int:

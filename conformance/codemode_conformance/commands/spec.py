@@ -40,12 +40,14 @@ def _check(arguments: argparse.Namespace) -> int:
     for gap in gaps:
         print(gap)
     tables = specification.tables
+    pending = specification.pending
+    groups = ", ".join(f"{len(entries)} {key}" for key, entries in pending.groups.items())
     print(
         f"specification {specification.revision}: {len(tables.rows)} policy rows, "
         f"{len(tables.errors)} error codes, {len(specification.requirements)} requirements, "
         f"{len(specification.cases)} cases {specification.cases_digest[:16]}, "
-        f"{spec_export.counts()} vectors; {len(gaps)} gaps "
-        f"in {time.monotonic() - started:.1f} s"
+        f"{spec_export.counts()} vectors; {len(gaps)} gaps, "
+        f"{pending.count} pending ({groups}) in {time.monotonic() - started:.1f} s"
     )
     return 1 if gaps else 0
 
