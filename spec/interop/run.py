@@ -52,11 +52,10 @@ def main(folder: Path) -> int:
 
 def _plant(node: str, program: Path, exported: Path) -> int:
     """Each kind of vector is really looked at: a wrong answer in it is found."""
-    for name in PLANTS:
+    for name, (key, wrong) in PLANTS.items():
         path = exported / "vectors" / f"{name}.json"
         text = path.read_text(encoding="utf-8")
         document = json.loads(text)
-        key, wrong = PLANTS[name]
         vector = next(vector for vector in document["vectors"] if key in vector)
         vector[key] = wrong
         path.write_text(json.dumps(document), encoding="utf-8")
