@@ -212,11 +212,11 @@ class _Invocation:
             size=framed,
         )
         asking = workers.ask(self.rules, self._worker, wish)
+        self._worker = asking.worker
         self._note("program", "call", f"asks for {asks.operation}")
         self._asked(asking, task if asks.awaited else None, task)
 
     def _asked(self, asking: workers.Asking, waiting: _Task | None, asker: _Task | None) -> None:
-        self._worker = asking.worker
         self.notes += asking.notes
         goes_on = asker is not None and waiting is None
         if asking.error is not None:
@@ -294,16 +294,14 @@ class _Invocation:
     def _reply(self, reply: Reply) -> None:
         if reply.call_id not in self._worker.in_flight:
             return
-        before = self._worker
-        asking = workers.on_reply(self.rules, before, reply.call_id, reply.error)
-        self._worker = asking.worker
+        self._worker, turns = workers.on_reply(self.rules, self._worker, reply.call_id, reply.error)
         waiting = self._by_call[reply.call_id]
         if reply.error is not None:
             self._refused(reply.error, waiting)
         elif waiting is not None:
             self._ready.append((waiting, reply.value))
-        if len(asking.worker.waiting) < len(before.waiting):
-            self._asked(asking, self._queued.popleft(), None)
+        for turn in turns:
+            self._asked(turn, self._queued.popleft(), None)
 
     # The end.
 

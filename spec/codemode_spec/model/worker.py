@@ -165,16 +165,27 @@ def _frame(number: int, wish: Wish) -> HostCall:
     return HostCall(number, wish.operation, wish.arguments, wish.valid, wish.blocked)
 
 
-def on_reply(rules: Rules, worker: Worker, call_id: int, error: Refusal | None) -> Asking:
-    """A reply frees its slot, and a call that waited takes it: its frame, or why it has none."""
+def on_reply(
+    rules: Rules, worker: Worker, call_id: int, error: Refusal | None
+) -> tuple[Worker, tuple[Asking, ...]]:
+    """A reply frees its slot, and calls that waited have their turn until one takes it.
+
+    The worker, and what became of each call that had its turn. One that is refused leaves the slot
+    to the next, which else would wait beside a free slot, and for ever where nothing is in flight.
+    """
     assert call_id in worker.in_flight, "a reply to no call is `malformed`"
     left = tuple(other for other in worker.in_flight if other != call_id)
     known = worker.known if error is None else worker.known | {error}
     worker = worker._replace(in_flight=left, known=known)
-    if not worker.waiting or _full(rules, worker):
-        return Asking(worker)
-    wish, *others = worker.waiting
-    return ask(rules, worker._replace(waiting=tuple(others)), wish)
+    turns: list[Asking] = []
+    while worker.waiting and not _full(rules, worker):
+        wish, *others = worker.waiting
+        turn = ask(rules, worker._replace(waiting=tuple(others)), wish)
+        turns.append(turn)
+        worker = turn.worker
+        if turn.error is not None and rules.ends(turn.error.code):
+            break
+    return worker, tuple(turns)
 
 
 class Settled(NamedTuple):
