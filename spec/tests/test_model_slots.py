@@ -26,12 +26,12 @@ def test_a_refused_call_leaves_its_slot_to_the_next_that_waits() -> None:
     worker, _ = workers.on_event(chosen, workers.start(chosen), "execute")
     for _ in range(4):
         worker = workers.ask(chosen, worker, Wish("read")).worker
-    worker, turns = workers.on_reply(chosen, worker, 1, None)
-    assert [turn.frame and turn.frame.call_id for turn in turns] == [2]
-    worker, turns = workers.on_reply(chosen, worker, 2, None)
+    first = workers.on_reply(chosen, worker, 1, None)
+    assert [turn.frame and turn.frame.call_id for turn in first.turns] == [2]
+    second = workers.on_reply(chosen, first.worker, 2, None)
     refused = Refusal("host_calls_limit", "read", limit=2)
-    assert [turn.error for turn in turns] == [refused, refused]
-    assert (worker.waiting, worker.in_flight) == ((), ())
+    assert [turn.error for turn in second.turns] == [refused, refused]
+    assert (second.worker.waiting, second.worker.in_flight) == ((), ())
 
 
 def test_an_error_that_ends_is_the_last_turn() -> None:
@@ -43,9 +43,9 @@ def test_an_error_that_ends_is_the_last_turn() -> None:
     )
     wishes = (Wish("read"), Wish("read"))
     worker = workers.Worker("running", calls=1, in_flight=(1,), waiting=wishes)
-    worker, turns = workers.on_reply(chosen, worker, 1, None)
-    assert [turn.error and turn.error.code for turn in turns] == ["host_calls_limit"]
-    assert worker.waiting == wishes[1:]
+    asking = workers.on_reply(chosen, worker, 1, None)
+    assert [turn.error and turn.error.code for turn in asking.turns] == ["host_calls_limit"]
+    assert asking.worker.waiting == wishes[1:]
 
 
 def test_a_call_that_ends_the_invocation_is_not_cancelled_itself() -> None:

@@ -110,7 +110,8 @@ class AnyParent:
         return Move(Told(event, None), after, cell, tuple(broken), (event, None, after, exits))
 
     def _reply(self, state: State, call_id: int, error: Refusal | None) -> Move:
-        worker, turns = workers.on_reply(self.rules, state.worker, call_id, error)
+        asking = workers.on_reply(self.rules, state.worker, call_id, error)
+        worker, turns = asking.worker, asking.turns
         freed = state._replace(worker=worker, open=state.open - {call_id})
         cell = f"worker {state.worker.state} host_result"
         # Where more than one has its turn, or one is refused in its turn, a trace shows it.

@@ -131,9 +131,9 @@ class HonestPair:
 
     def _reply(self, state: State) -> Move:
         reply, *later = state.down
-        worker, turns = workers.on_reply(self.rules, state.worker, reply.call_id, reply.error)
-        after = state._replace(worker=worker, down=tuple(later))
-        for turn in turns:
+        asking = workers.on_reply(self.rules, state.worker, reply.call_id, reply.error)
+        after = state._replace(worker=asking.worker, down=tuple(later))
+        for turn in asking.turns:
             after = self._asked(after, turn)
         full = len(after.worker.in_flight) >= self.rules.policy["concurrent_host_calls"]
         broken = ("a call waits beside a free slot",) * bool(after.worker.waiting and not full)

@@ -294,13 +294,14 @@ class _Invocation:
     def _reply(self, reply: Reply) -> None:
         if reply.call_id not in self._worker.in_flight:
             return
-        self._worker, turns = workers.on_reply(self.rules, self._worker, reply.call_id, reply.error)
+        asking = workers.on_reply(self.rules, self._worker, reply.call_id, reply.error)
+        self._worker = asking.worker
         waiting = self._by_call[reply.call_id]
         if reply.error is not None:
             self._refused(reply.error, waiting)
         elif waiting is not None:
             self._ready.append((waiting, reply.value))
-        for turn in turns:
+        for turn in asking.turns:
             self._asked(turn, self._queued.popleft(), None)
 
     # The end.
