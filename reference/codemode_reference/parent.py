@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
-from codemode_reference import process, scratch, wire
+from codemode_reference import direct, process, scratch, wire
 from codemode_reference.bundle import worker_program
 from codemode_reference.capacity import Capacity
 from codemode_reference.codes import Code
@@ -64,9 +64,9 @@ class Parent:
         if wrong is not None:
             raise PolicyError(Code.invalid_policy, wrong)
         self.policy: dict[str, int] = values
-        self._catalogue = Catalogue(operations)
+        self.catalogue = Catalogue(operations)
         self._rules = frame_rules(self._tables, self._profile)
-        fields = self._execute_fields(MAX_SAFE, self._catalogue)
+        fields = self._execute_fields(MAX_SAFE, self.catalogue)
         if not wire.rest_fits(fields, self._tables.execute_parts):
             raise PolicyError(Code.invalid_policy, "operations")
         # Before there is a directory to clean up: without an engine this fails.
@@ -98,7 +98,7 @@ class Parent:
         `grants` names the operations that it may use (default: all). Raises RuntimeError once the
         parent is closed, TypeError for a source that is no str, ValueError for an unknown grant.
         """
-        catalogue = self._catalogue.restricted(grants)
+        catalogue = self.catalogue.restricted(grants)
         if type(source) is not str:
             raise TypeError(f"the source of a program is a str, not {type(source).__name__}")
         if self._closed:
@@ -110,6 +110,13 @@ class Parent:
         finally:
             self.statistics.count_outcome(code)
         return outcome
+
+    async def call(self, operation: str, arguments: Any, *, client: int) -> Outcome:
+        """Call one operation directly; KeyError for one that is not there. See `direct.call`.
+
+        `client` is a number of whoever calls, who keeps what it opens.
+        """
+        return await direct.call(self._host, self.catalogue, operation, arguments, client)
 
     async def _admit(
         self, source: str, cancel: asyncio.Event | None, catalogue: Catalogue
