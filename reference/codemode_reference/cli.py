@@ -136,8 +136,8 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser(
         "run",
         help="run one program and print its value as JSON",
-        description="Run a program with a few demonstration operations: echo, add, list_files, "
-        "slow.",
+        description="Run a program with a few demonstration operations: echo, repeat, add, "
+        "list_files, slow.",
     )
     run.set_defaults(command=_run_command)
     run.add_argument("file", metavar="FILE.js", help="the program: a function body with a return")
@@ -174,7 +174,7 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
         "--operations",
         choices=("repositories", "demonstration"),
         default="repositories",
-        help="what is served (default: repositories); demonstration: echo, add, list_files, slow",
+        help="what is served (default: repositories); demonstration is what `run` has",
     )
 
 
