@@ -1,7 +1,9 @@
 """The parent's accounting of pages, snapshots and grants, against a worker that guards nothing."""
 
+import asyncio
+
 import pytest
-from codemode_reference import Operation
+from codemode_reference import Operation, Parent, Success
 from codemode_reference.evidence import CallRecord, Fate
 from codemode_reference.operations import Catalogue, Cost
 from codemode_reference.session import Dispatch
@@ -173,3 +175,30 @@ def test_calls_are_on_record(scripted):
         CallRecord(4, "free", Fate.failed, dispatched=True, code="operation_failed"),
         CallRecord(5, "free", Fate.unknown, dispatched=True),
     ]
+
+
+def test_a_program_meets_the_same_account(limits):
+    """Seventeen calls of a program: its own worker refuses the last one, which it can catch."""
+    source = """
+        const codes = [];
+        for (let n = 0; n < 17; n++) {
+            try { await codemode.page({name: n}); } catch (error) { codes.push(error.code); }
+        }
+        return codes;
+    """
+
+    async def run():
+        parent = Parent(limits, [page()])
+        try:
+            uncaught = await parent.invoke("for (;;) await codemode.page({name: 'a'})")
+            return await parent.invoke(source), uncaught
+        finally:
+            await parent.close()
+
+    outcome, uncaught = asyncio.run(run())
+    pages = ["invalid_arguments"] * 8 + ["pages_limit"] * 8
+    assert outcome == Success(True, [*pages, "host_calls_limit"])
+    assert (uncaught.code, dict(uncaught.fields)) == (
+        "pages_limit",
+        {"operation": "page", "limit": 8},
+    )

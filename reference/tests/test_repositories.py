@@ -19,7 +19,7 @@ from codemode_reference.repositories.store import (
 )
 from codemode_reference.values import measure
 from dulwich.index import commit_tree
-from dulwich.objects import Blob, Commit
+from dulwich.objects import Blob, Commit, Tree
 from dulwich.refs import Ref
 from dulwich.repo import MemoryRepo, Repo
 
@@ -457,6 +457,46 @@ def test_a_damaged_repository_is_a_clear_result(folder):
     for path in sorted(folder.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     assert client("list", snapshot=snapshot["snapshot"])["problem"] == "damaged"
+
+
+def test_a_ref_that_is_no_id_is_not_shown(folder, tmp_path):
+    """A link in the place of a ref shows nothing of the file that it leads to."""
+    (tmp_path / "file").write_text("secret-canary\n")
+    heads = folder / "refs" / "heads"
+    (heads / "link").symlink_to(tmp_path / "file")
+    (heads / "loop").write_text("ref: refs/heads/loop\n")
+    (heads / "out").write_text("ref: ../file\n")
+    (folder / "refs" / "notes").write_bytes((heads / "main").read_bytes())
+    client = Client(on_disk(folder, "r"))
+    found = client("refs", repository="r")
+    assert [item["name"] for item in found["items"]] == ["HEAD", "refs/heads/main"]
+    told = [client("open", repository="r", ref=ref) for ref in ("link", "loop", "out", "main")]
+    assert [one.get("problem") for one in told] == ["no_ref"] * 3 + [None]
+    assert "secret-canary" not in json.dumps([found, told])
+    (folder / "HEAD").write_text("ref: refs/heads/loop\n")
+    assert client("refs", repository="r")["head"] is None
+    assert client("open", repository="r")["problem"] == "no_ref"
+
+
+def test_what_git_would_not_write_is_damage(folder):
+    """A folder that is a file, and a file that is a folder."""
+    with Repo(str(folder)) as repo:
+        blob = Blob.from_string(b"x")
+        repo.object_store.add_object(blob)
+        head = repo[repo.refs[Ref(MAIN)]]
+        tree = Tree()
+        tree.add(b"file", 0o100644, head.tree)
+        tree.add(b"folder", 0o040000, blob.id)
+        repo.object_store.add_object(tree)
+        head.tree = tree.id
+        repo.object_store.add_object(head)
+        repo.refs[Ref(MAIN)] = head.id
+    client = Client(on_disk(folder, "r"))
+    snapshot = client.open("r")
+    assert client("read", snapshot=snapshot, path="file")["problem"] == "damaged"
+    assert client("list", snapshot=snapshot, path="folder")["problem"] == "damaged"
+    assert client("list", snapshot=snapshot, path="file")["problem"] == "no_folder"
+    assert client("list", snapshot=snapshot, recursive=True)["problem"] == "damaged"
 
 
 @pytest.mark.parametrize(

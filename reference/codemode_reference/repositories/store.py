@@ -14,7 +14,7 @@ from stat import S_ISDIR, S_ISLNK
 from typing import TYPE_CHECKING
 
 from dulwich.object_store import DiskObjectStore
-from dulwich.objects import S_ISGITLINK, Blob, Commit, ObjectID, Tag, Tree
+from dulwich.objects import S_ISGITLINK, Blob, Commit, ObjectID, Tag, Tree, valid_hexsha
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 
@@ -129,9 +129,15 @@ class Reader:
             if ref != b"HEAD" and not ref.startswith((b"refs/heads/", b"refs/tags/")):
                 continue
             try:
-                found[_shown(ref)] = self._repo.refs[Ref(ref)]
+                object_id = self._repo.refs[Ref(ref)]
             except Exception as error:  # noqa: BLE001  one bad ref must not hide the others
                 self._repository.last_error = f"{_shown(ref)}: {error!r}"
+                continue
+            # A ref may be a link to any file, whose first line this is.
+            if valid_hexsha(object_id):
+                found[_shown(ref)] = object_id
+            else:
+                self._repository.last_error = f"{_shown(ref)}: it is no id"
         return found
 
     def head(self) -> str | None:

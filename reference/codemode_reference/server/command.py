@@ -14,9 +14,10 @@ from codemode_reference.errors import CodeModeError
 from codemode_reference.parent import Parent, default_policy
 from codemode_reference.repositories import builtin, repository_operations
 from codemode_reference.repositories.store import RepositoryError, on_disk
-from codemode_reference.server.stdio import claim, streams
+from codemode_reference.server.stdio import claimed, streams
 from codemode_reference.server.tools import Tools
-from codemode_reference.strict_json import NotStrictError, read
+from codemode_reference.strict_json import NotStrictError
+from codemode_reference.strict_json import read as read_strictly
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -58,9 +59,10 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal, number)
     try:
-        async with streams(*claim(), stop) as (incoming, outgoing):
-            server = Tools(parent, programs=programs).server(version)
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        server = Tools(parent, programs=programs).server(version)
+        with claimed() as (read, write):
+            async with streams(read, write, stop) as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
     finally:
         await parent.close()
     return _SIGNALLED + caught[0] if caught else 0
@@ -70,7 +72,7 @@ def _policy(path: str | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        rows = read(Path(path).read_bytes(), load_tables().rows["value_depth"].default)
+        rows = read_strictly(Path(path).read_bytes(), load_tables().rows["value_depth"].default)
     except OSError as error:
         raise OptionError(f"cannot read the policy {path}: {error.strerror}") from error
     except NotStrictError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import select
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 from codemode_reference.server.reader import MessageReader, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 _CHUNK = 65536
 
 
-def claim() -> tuple[int, int]:
-    """Descriptors of the client alone; what is printed goes to stderr from now on."""
+@contextmanager
+def claimed() -> Iterator[tuple[int, int]]:
+    """Descriptors of the client alone; what is printed goes to stderr from now on, for good."""
     read, write = os.dup(0), os.dup(1)
     empty = os.open(os.devnull, os.O_RDWR)
     os.dup2(empty, 0)
@@ -39,7 +40,11 @@ def claim() -> tuple[int, int]:
     except OSError:
         os.dup2(empty, 1)
     os.close(empty)
-    return read, write
+    try:
+        yield read, write
+    finally:
+        os.close(read)
+        os.close(write)
 
 
 @asynccontextmanager
@@ -87,14 +92,12 @@ class _Wire:
         """Hand messages to the server until the client has no more."""
         reader = MessageReader()
         loop = asyncio.get_running_loop()
-        with to_server:
+        gone = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError)
+        with to_server, suppress(*gone):
             while True:
                 await self._quiet.wait()
                 await _ready(self._read, loop.add_reader, loop.remove_reader)
-                try:
-                    data = os.read(self._read, _CHUNK)
-                except OSError:
-                    return
+                data = os.read(self._read, _CHUNK)
                 if not data:
                     return
                 for message in reader.feed(data):
