@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import time
 
 from codemode_reference import Operation, Parent
 from codemode_reference.cli import main
@@ -219,6 +220,50 @@ def test_a_client_that_stops_reading_has_left(limits):
         await asyncio.wait_for(client.serving, 30)
 
     connected(limits, story, programs=False)
+
+
+def test_a_client_that_does_not_listen_is_not_listened_to(limits, tmp_path):
+    """Requests are left where they are once the answers are not read, and taken when they are."""
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    hello = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE})
+    (tmp_path / "in").write_bytes(hello.encode() + b"\n" + ping * 100_000)
+
+    async def run():
+        parent = Parent(limits)
+        read = os.open(tmp_path / "in", os.O_RDONLY)
+        answers, write = os.pipe()
+        stop = asyncio.Event()
+
+        def taken():
+            return os.lseek(read, 0, os.SEEK_CUR)
+
+        async def serve():
+            async with streams(read, write, stop) as (incoming, outgoing):
+                server = Tools(parent, programs=False).server("1")
+                await server.run(incoming, outgoing, server.create_initialization_options())
+
+        async def listen():
+            count = 0
+            while count < 6_000:
+                count += (await asyncio.to_thread(os.read, answers, 65536)).count(b"\n")
+
+        serving = asyncio.create_task(serve())
+        try:
+            # Until it has nothing to do any more: then it waits for its client.
+            used = -1.0
+            while time.process_time() - used > 0.1 and taken() < 500_000:
+                used = time.process_time()
+                await asyncio.sleep(0.5)
+            assert 0 < taken() < 500_000
+            await asyncio.wait_for(listen(), 60)
+        finally:
+            stop.set()
+            await asyncio.wait([serving])
+            for descriptor in (read, write, answers):
+                os.close(descriptor)
+            await parent.close()
+
+    asyncio.run(run())
 
 
 def test_standard_streams_are_the_clients_alone(capfd):

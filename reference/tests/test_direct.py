@@ -127,6 +127,7 @@ def test_calls_wait_for_their_turn_and_not_without_bound(limits):
         await asyncio.sleep(0)
         refused = await call("echo")
         assert (refused.code, refused.fields["limit"]) == ("server_host_operations_limit", 1)
+        assert not any(task.done() for task in waiting)
         codes = [outcome.code for outcome in await asyncio.gather(*waiting)]
         assert codes == ["deadline_exceeded"] + ["server_host_operations_limit"] * 32
 

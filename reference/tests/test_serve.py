@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -330,30 +329,6 @@ def test_a_line_without_end_takes_no_memory(raw):
     server.write(b"\n")
     assert server.ask(1, "ping") == {}
     assert memory(server) - before < 16 * 1024
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
-def test_a_client_that_does_not_listen_is_not_listened_to(raw):
-    """Requests stay in its own pipe once the answers are not read; then all are answered."""
-    server = raw()
-    before = memory(server)
-    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
-    stream = line * 200_000
-    os.set_blocking(server.process.stdin.fileno(), False)
-    sent, quiet = 0, time.monotonic() + 1
-    while time.monotonic() < quiet and sent < len(stream):
-        try:
-            sent += os.write(server.process.stdin.fileno(), stream[sent : sent + 65536])
-            quiet = time.monotonic() + 1
-        except BlockingIOError:
-            time.sleep(0.01)
-    assert sent < 1_000_000
-    assert memory(server) - before < 64 * 1024
-    os.set_blocking(server.process.stdin.fileno(), True)
-    for _ in range(sent // len(line)):
-        assert len(server.receive()["result"]["tools"]) == 7
-    server.write(stream[sent : sent + len(line) - sent % len(line)])
-    assert len(server.receive()["result"]["tools"]) == 7
 
 
 def memory(server):
