@@ -185,7 +185,7 @@ def test_invocations_run_side_by_side(limits):
         outcomes = await asyncio.gather(*map(parent.invoke, sources))
         assert [outcome.value for outcome in outcomes] == [[n, n] for n in range(8)]
 
-    story(limits, tell)
+    story({**limits, "server_invocations": 8, "server_workers": 8}, tell)
 
 
 def test_every_fault_is_followed_by_a_healthy_run(limits):
