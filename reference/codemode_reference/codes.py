@@ -11,9 +11,12 @@ class Code(StrEnum):
     """The codes that this implementation raises itself; each one stands in `errors.json`."""
 
     invalid_policy = auto()
+    hardening_unavailable = auto()
     invalid_arguments = auto()
     source_empty = auto()
     source_bytes_limit = auto()
+    server_invocations_limit = auto()
+    server_workers_limit = auto()
     worker_start_failed = auto()
     worker_exited = auto()
     worker_protocol_error = auto()

@@ -5,26 +5,26 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
-from codemode_reference import process, scratch, wire
+from codemode_reference import scratch, wire
+from codemode_reference.admission import Admission, Slots
 from codemode_reference.bundle import worker_program
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, PolicyError, failure
 from codemode_reference.operations import Catalogue, Operation
 from codemode_reference.policy import invalid_field
+from codemode_reference.protection import install, unknown
 from codemode_reference.rules import frame_rules
 from codemode_reference.run import Run, Stats
 from codemode_reference.session import Session
 from codemode_reference.strict_json import MAX_SAFE
+from codemode_reference.workers import StartedAhead, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from concurrent.futures import Future
-    from pathlib import Path
 
     from codemode_reference.session import Outcome
 
@@ -38,8 +38,9 @@ class Parent:
     """Runs programs against `operations`, each one in a process of its own.
 
     `policy` names every row of the profile (see `default_policy`). `worker_command` replaces the
-    worker program. Raises PolicyError for a policy or catalogue that is not valid. Several
-    invocations may run at once; `close` when done.
+    worker program. `require_hardening` refuses a machine where a layer of `protection` is missing,
+    `started_ahead` keeps workers ready. Raises PolicyError for a policy or catalogue that is not
+    valid. Several invocations may run at once; `close` when done.
     """
 
     def __init__(
@@ -48,28 +49,33 @@ class Parent:
         operations: Sequence[Operation] = (),
         *,
         worker_command: Sequence[str] | None = None,
+        require_hardening: bool = False,
+        started_ahead: StartedAhead | int = 0,
     ) -> None:
         if sys.platform == "win32":
-            raise NotImplementedError("the reference runs on Linux and macOS")
+            raise NotImplementedError("the reference runs on Linux and macOS, not on Windows")
         self._tables = load_tables()
         self._profile = self._tables.profiles[DEFAULT_PROFILE]
-        values: dict[str, Any] = dict(default_policy() if policy is None else policy)
-        wrong = invalid_field(values, self._profile.rows.values())
-        if wrong is not None:
-            raise PolicyError(Code.invalid_policy, wrong)
-        self.policy: dict[str, int] = values
         self._catalogue = Catalogue(operations)
         self._rules = frame_rules(self._tables, self._profile)
-        fields = self._execute_fields(MAX_SAFE)
-        if not wire.rest_fits(fields, self._tables.execute_parts):
-            raise PolicyError(Code.invalid_policy, "operations")
+        self.policy = self._valid(default_policy() if policy is None else policy)
         # Before there is a directory to clean up: without an engine this fails.
         program = b"" if worker_command else worker_program()
         self._scratch = scratch.Scratch()
-        self._command = list(worker_command or self._install_worker(program))
-        # One thread for as long as this parent lives: a worker may be tied to the life of the
-        # thread that started it.
-        self._spawner = ThreadPoolExecutor(1, thread_name_prefix="codemode-spawn")
+        try:
+            if worker_command:
+                words, self.protection = list(worker_command), unknown("not our worker")
+            else:
+                words, self.protection = install(self._scratch.path, program)
+            if require_hardening:
+                self.protection.require()
+        except BaseException:
+            self._scratch.close()
+            raise
+        self._admission = Admission()
+        if isinstance(started_ahead, int):
+            started_ahead = StartedAhead(started_ahead)
+        self._workers = Workers(words, self._scratch, started_ahead, self._room)
         self._host_work: set[asyncio.Task[None]] = set()
         # What is still to end: how to cancel it, and how to wait for it.
         self._live: dict[asyncio.Event, asyncio.Future[None]] = {}
@@ -86,18 +92,37 @@ class Parent:
             raise TypeError(f"the source of a program is a str, not {type(source).__name__}")
         if self._closed:
             raise RuntimeError("this parent is closed and runs no more programs: make a new one")
-        encoded = wire.encode_source(
-            source, self.policy["source_bytes"], self._tables.execute_parts
-        )
+        # A later policy is for later programs.
+        policy = self.policy
+        encoded = wire.encode_source(source, policy["source_bytes"], self._tables.execute_parts)
         if isinstance(encoded, Failure):
             return encoded
+        refusal = self._admission.refusal(policy)
+        if refusal is not None:
+            return refusal
+        slots = Slots(self._admission)
         stop = asyncio.Event()
         finished = self._live[stop] = asyncio.get_running_loop().create_future()
         try:
-            return await self._in_folder(encoded, [stop] if cancel is None else [stop, cancel])
+            cancels = [stop] if cancel is None else [stop, cancel]
+            return await self._with_worker(policy, encoded, cancels, slots)
         finally:
+            slots.release_invocation()
             del self._live[stop]
             finished.set_result(None)
+            self._workers.fill()
+
+    async def ready(self) -> None:
+        """Wait until the workers that are started ahead have been started."""
+        await self._workers.filled()
+
+    def change_policy(self, policy: Mapping[str, object]) -> None:
+        """Use another policy for the programs that come; raises PolicyError if it is not valid.
+
+        Workers that wait are ended.
+        """
+        self.policy = self._valid(policy)
+        self._workers.empty()
 
     async def close(self) -> None:
         """End what still runs with `cancelled`, wait for it, remove the parent's directory.
@@ -108,90 +133,88 @@ class Parent:
         self._closed = True
         for stop in self._live:
             stop.set()
+        patience = self.policy["reap_ms"] / 1000
         try:
             while self._live:
                 await asyncio.wait(self._live.values())
             for task in self._host_work:
                 task.cancel()
             if self._host_work:
-                await asyncio.wait(self._host_work, timeout=self.policy["reap_ms"] / 1000)
+                await asyncio.wait(self._host_work, timeout=patience)
         finally:
-            self._spawner.shutdown()
+            await self._workers.close(patience)
             self._scratch.close()
 
-    async def _in_folder(self, source: bytes, cancels: Sequence[asyncio.Event]) -> Outcome:
-        try:
-            folder = self._scratch.make()
-        except OSError:
-            return failure(Code.worker_start_failed)
-        try:
-            return await self._with_worker(folder, source, cancels)
-        finally:
-            scratch.remove(folder)
-
     async def _with_worker(
-        self, folder: Path, source: bytes, cancels: Sequence[asyncio.Event]
+        self,
+        policy: dict[str, int],
+        source: bytes,
+        cancels: Sequence[asyncio.Event],
+        slots: Slots,
     ) -> Outcome:
-        starting = self._spawner.submit(self._start, folder, cancels)
-        try:
-            worker = await asyncio.wrap_future(starting)
-        except OSError:
-            return failure(Code.worker_start_failed)
-        except asyncio.CancelledError:
-            starting.add_done_callback(_discard)
-            raise
-        if worker is None:
-            return failure(Code.cancelled)
         invocation_id = secrets.randbelow(MAX_SAFE) + 1
         session = Session(
             invocation_id,
-            self.policy,
+            policy,
             self._catalogue,
             self._tables.endpoints["parent"],
             self._rules,
         )
-        run = Run(worker, session, self.policy, self._catalogue, self._keep)
+        try:
+            place = await self._workers.take()
+        except asyncio.CancelledError:
+            slots.release_worker()
+            raise
+        try:
+            place = place or await self._workers.start(cancels, slots.release_worker)
+        except OSError:
+            slots.release_worker()
+            return failure(Code.worker_start_failed)
+        if place is None:
+            slots.release_worker()
+            return failure(Code.cancelled)
+        run = Run(
+            place.worker,
+            session,
+            policy,
+            self._catalogue,
+            keep=self._keep,
+            reaped=slots.release_worker,
+        )
         self.last_stats = run.stats
         try:
-            execute = wire.execute(self._execute_fields(invocation_id), source)
+            execute = wire.execute(self._execute_fields(policy, invocation_id), source)
             return await run.outcome(execute, cancels)
         finally:
-            # To the end, even if the calling task is cancelled once more.
-            await asyncio.shield(asyncio.ensure_future(run.tear_down()))
+            try:
+                # To the end, even if the calling task is cancelled once more.
+                await asyncio.shield(asyncio.ensure_future(run.tear_down()))
+            finally:
+                scratch.remove(place.folder)
 
-    def _start(self, folder: Path, cancels: Sequence[asyncio.Event]) -> process.Worker | None:
-        # Others may have been started before it while it waited for the thread.
-        if any(cancel.is_set() for cancel in cancels):
-            return None
-        return process.start(self._command, folder)
+    def _valid(self, policy: Mapping[str, object]) -> dict[str, int]:
+        values: dict[str, Any] = dict(policy)
+        wrong = invalid_field(values, self._profile.rows.values())
+        if wrong is not None:
+            raise PolicyError(Code.invalid_policy, wrong)
+        fields = self._execute_fields(values, MAX_SAFE)
+        if not wire.rest_fits(fields, self._tables.execute_parts):
+            raise PolicyError(Code.invalid_policy, "operations")
+        return values
 
-    def _execute_fields(self, invocation_id: int) -> dict[str, Any]:
+    def _execute_fields(self, policy: Mapping[str, int], invocation_id: int) -> dict[str, Any]:
         rows = self._profile.rows.values()
         return {
             "v": self._tables.protocol_version,
             "invocation_id": invocation_id,
-            "limits": {row.name: self.policy[row.name] for row in rows if row.in_execute},
+            "limits": {row.name: policy[row.name] for row in rows if row.in_execute},
             "alternatives": self._rules["alternatives"],
             "operations": self._catalogue.described(),
         }
 
-    def _install_worker(self, program: bytes) -> list[str]:
-        path = self._scratch.path / "worker.pyc"
-        path.write_bytes(program)
-        return [sys.executable, "-I", "-S", "-E", str(path)]
+    def _room(self) -> int:
+        return self.policy["server_workers"] - self._admission.workers
 
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._host_work.add(task)
         task.add_done_callback(self._host_work.discard)
-
-
-def _discard(starting: Future[process.Worker | None]) -> None:
-    """End a worker that nobody waits for any more."""
-    if starting.cancelled() or starting.exception() is not None:
-        return
-    worker = starting.result()
-    if worker is None:
-        return
-    worker.kill()
-    worker.reap()
-    worker.close()

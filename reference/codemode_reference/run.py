@@ -37,15 +37,20 @@ class Stats:
 
 
 class Run:
-    """Drives one worker to its one outcome. Use `outcome` once, then `tear_down`."""
+    """Drives one worker to its one outcome. Use `outcome` once, then `tear_down`.
 
-    def __init__(
+    `keep` gets each task of host work, `reaped` is called when the worker is gone.
+    """
+
+    def __init__(  # noqa: PLR0913  what it drives, and whom it tells
         self,
         worker: Worker,
         session: Session,
         policy: Mapping[str, int],
         catalogue: Catalogue,
+        *,
         keep: Callable[[asyncio.Task[None]], None],
+        reaped: Callable[[], None],
     ) -> None:
         self.stats = Stats(worker.pid)
         self._worker = worker
@@ -53,6 +58,7 @@ class Run:
         self._policy = policy
         self._catalogue = catalogue
         self._keep = keep
+        self._reaped = reaped
         self._loop = asyncio.get_running_loop()
         self._outcome: asyncio.Future[Outcome] = self._loop.create_future()
         self._exited: asyncio.Future[None] = self._loop.create_future()
@@ -110,6 +116,7 @@ class Run:
     def _reap(self) -> None:
         self._worker.reap()
         self._worker.close()
+        self._reaped()
 
     # Exit
 

@@ -185,7 +185,7 @@ def test_invocations_run_side_by_side(limits):
         outcomes = await asyncio.gather(*map(parent.invoke, sources))
         assert [outcome.value for outcome in outcomes] == [[n, n] for n in range(8)]
 
-    story(limits, tell)
+    story(limits, tell, server_invocations=8, server_workers=8)
 
 
 def test_every_fault_is_followed_by_a_healthy_run(limits):
@@ -264,7 +264,7 @@ def test_a_loop_that_closes_during_the_end_leaves_nothing(limits):
         running[0].cancel()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        parent._spawner.shutdown()
+        parent._workers._spawner.shutdown()
         parent._scratch.close()
 
     running = []
