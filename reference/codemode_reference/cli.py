@@ -1,4 +1,4 @@
-"""The command line: `codemode_reference run FILE.js`."""
+"""The command line: `codemode_reference run FILE.js`, `codemode_reference protection`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codemode_reference.codes import Code
 from codemode_reference.demonstration import operations
 from codemode_reference.errors import Failure, PolicyError
 from codemode_reference.parent import Parent, default_policy
@@ -37,6 +38,8 @@ def version() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one program: 0 with its value on stdout, 1 with its failure on stderr, 2 for misuse."""
     options = _parser().parse_args(arguments)
+    if options.command == "protection":
+        return asyncio.run(_protection())
     try:
         source = Path(options.file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -44,10 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"cannot read {options.file}: {reason}", file=sys.stderr)
         return USAGE
     try:
-        outcome = asyncio.run(_run(source, dict(options.policy)))
+        outcome = asyncio.run(_run(source, dict(options.policy), options.require_hardening))
     except PolicyError as error:
         print(f"{error.code}: {error}", file=sys.stderr)
-        return USAGE
+        return USAGE if error.code == Code.invalid_policy else FAILED
     except KeyboardInterrupt:
         return _SIGNALLED + signal.SIGINT
     except asyncio.CancelledError:
@@ -55,12 +58,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _report(outcome, as_json=options.json)
 
 
-async def _run(source: str, rows: dict[str, int]) -> Outcome:
+async def _protection() -> int:
+    parent = Parent()
+    print(parent.protection)
+    await parent.close()
+    return OK if parent.protection.protected else FAILED
+
+
+async def _run(source: str, rows: dict[str, int], required: bool) -> Outcome:  # noqa: FBT001
     # What asyncio does for Ctrl-C: the invocation is cancelled and everything removed.
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    parent = Parent({**default_policy(), **rows}, operations())
+    policy = {**default_policy(), **rows}
+    parent = Parent(policy, operations(), require_hardening=required)
     try:
         return await parent.invoke(source)
     finally:
@@ -113,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
         "echo, add, list_files, slow.",
     )
     parser.add_argument("--version", action="version", version=version())
-    commands = parser.add_subparsers(required=True, metavar="run")
+    commands = parser.add_subparsers(required=True, dest="command", metavar="run|protection")
     run = commands.add_parser("run", help="run one program and print its value as JSON")
     run.add_argument("file", metavar="FILE.js", help="the program: a function body with a return")
     run.add_argument(
@@ -124,7 +135,15 @@ def _parser() -> argparse.ArgumentParser:
         type=_row,
         help="set one row of the policy, such as wall_time_ms=500 (repeatable)",
     )
+    run.add_argument(
+        "--require-hardening",
+        action="store_true",
+        help="do not start where a layer that protects the parent is not available",
+    )
     run.add_argument("--json", action="store_true", help="value or failure as one line of JSON")
+    commands.add_parser(
+        "protection", help="show what protects the parent from its workers on this machine"
+    )
     return parser
 
 

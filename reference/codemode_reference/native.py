@@ -53,3 +53,7 @@ class Buffer:
     def __init__(self, data: bytes) -> None:
         self._kept = (_byte * len(data)).from_buffer_copy(data)
         self.address = int(_c.addressof(self._kept))
+
+    def read(self) -> bytes:
+        """What is there now."""
+        return bytes(self._kept)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import sys
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
@@ -52,8 +51,6 @@ class Parent:
         require_hardening: bool = False,
         started_ahead: StartedAhead | int = 0,
     ) -> None:
-        if sys.platform == "win32":
-            raise NotImplementedError("the reference runs on Linux and macOS, not on Windows")
         self._tables = load_tables()
         self._profile = self._tables.profiles[DEFAULT_PROFILE]
         self._catalogue = Catalogue(operations)
