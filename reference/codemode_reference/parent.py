@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
@@ -19,6 +19,7 @@ from codemode_reference.protection import install, unknown
 from codemode_reference.rules import frame_rules
 from codemode_reference.run import Run, Stats
 from codemode_reference.session import Session
+from codemode_reference.stop import Stop
 from codemode_reference.strict_json import MAX_SAFE
 from codemode_reference.workers import StartedAhead, Workers
 
@@ -31,6 +32,16 @@ if TYPE_CHECKING:
 def default_policy() -> dict[str, int]:
     """Every row of the profile with its default: change what you need and pass it to `Parent`."""
     return load_tables().profiles[DEFAULT_PROFILE].defaults()
+
+
+class _Invocation(NamedTuple):
+    """One admitted program: what it runs under, and how it ends early."""
+
+    policy: Mapping[str, int]
+    session: Session
+    execute: bytes
+    stop: Stop
+    slots: Slots
 
 
 class Parent:
@@ -55,7 +66,7 @@ class Parent:
         self._profile = self._tables.profiles[DEFAULT_PROFILE]
         self._catalogue = Catalogue(operations)
         self._rules = frame_rules(self._tables, self._profile)
-        self.policy = self._valid(default_policy() if policy is None else policy)
+        self.policy, self._head = self._valid(default_policy() if policy is None else policy)
         # Before there is a directory to clean up: without an engine this fails.
         program = b"" if worker_command else worker_program()
         self._scratch = scratch.Scratch()
@@ -75,7 +86,7 @@ class Parent:
         self._workers = Workers(words, self._scratch, started_ahead, self._room)
         self._host_work: set[asyncio.Task[None]] = set()
         # What is still to end: how to cancel it, and how to wait for it.
-        self._live: dict[asyncio.Event, asyncio.Future[None]] = {}
+        self._live: dict[Stop, asyncio.Future[None]] = {}
         self._closed = False
         self.last_stats: Stats | None = None
 
@@ -97,15 +108,21 @@ class Parent:
         refusal = self._admission.refusal(policy)
         if refusal is not None:
             return refusal
-        slots = Slots(self._admission)
-        stop = asyncio.Event()
-        finished = self._live[stop] = asyncio.get_running_loop().create_future()
+        number = secrets.randbelow(MAX_SAFE) + 1
+        table = self._tables.endpoints["parent"]
+        invocation = _Invocation(
+            policy,
+            Session(number, policy, self._catalogue, table, self._rules),
+            wire.execute(self._head, number, encoded),
+            Stop(cancel),
+            Slots(self._admission),
+        )
+        finished = self._live[invocation.stop] = asyncio.get_running_loop().create_future()
         try:
-            cancels = [stop] if cancel is None else [stop, cancel]
-            return await self._with_worker(policy, encoded, cancels, slots)
+            return await self._with_worker(invocation)
         finally:
-            slots.release_invocation()
-            del self._live[stop]
+            invocation.slots.release_invocation()
+            del self._live[invocation.stop]
             finished.set_result(None)
             self._workers.fill()
 
@@ -118,7 +135,7 @@ class Parent:
 
         Workers that wait are ended.
         """
-        self.policy = self._valid(policy)
+        self.policy, self._head = self._valid(policy)
         self._workers.empty()
 
     async def close(self) -> None:
@@ -129,7 +146,7 @@ class Parent:
         """
         self._closed = True
         for stop in self._live:
-            stop.set()
+            stop.ask()
         patience = self.policy["reap_ms"] / 1000
         try:
             while self._live:
@@ -139,31 +156,20 @@ class Parent:
             if self._host_work:
                 await asyncio.wait(self._host_work, timeout=patience)
         finally:
-            await self._workers.close(patience)
-            self._scratch.close()
+            try:
+                await self._workers.close(patience)
+            finally:
+                self._scratch.close()
 
-    async def _with_worker(
-        self,
-        policy: dict[str, int],
-        source: bytes,
-        cancels: Sequence[asyncio.Event],
-        slots: Slots,
-    ) -> Outcome:
-        invocation_id = secrets.randbelow(MAX_SAFE) + 1
-        session = Session(
-            invocation_id,
-            policy,
-            self._catalogue,
-            self._tables.endpoints["parent"],
-            self._rules,
-        )
+    async def _with_worker(self, invocation: _Invocation) -> Outcome:
+        policy, session, execute, stop, slots = invocation
         try:
             place = await self._workers.take()
         except asyncio.CancelledError:
             slots.release_worker()
             raise
         try:
-            place = place or await self._workers.start(cancels, slots.release_worker)
+            place = place or await self._workers.start(stop, slots.release_worker)
         except OSError:
             slots.release_worker()
             return failure(Code.worker_start_failed)
@@ -180,34 +186,31 @@ class Parent:
         )
         self.last_stats = run.stats
         try:
-            execute = wire.execute(self._execute_fields(policy, invocation_id), source)
-            return await run.outcome(execute, cancels)
+            return await run.outcome(execute, stop)
         finally:
             try:
-                # To the end, even if the calling task is cancelled once more.
-                await asyncio.shield(asyncio.ensure_future(run.tear_down()))
+                if not run.end():
+                    # To the end, even if the calling task is cancelled once more.
+                    await asyncio.shield(asyncio.ensure_future(run.gone()))
             finally:
-                scratch.remove(place.folder)
+                self._workers.tidy(place)
 
-    def _valid(self, policy: Mapping[str, object]) -> dict[str, int]:
+    def _valid(self, policy: Mapping[str, object]) -> tuple[dict[str, int], bytes]:
+        """The policy and the part of `execute` that says it."""
         values: dict[str, Any] = dict(policy)
         wrong = invalid_field(values, self._profile.rows.values())
         if wrong is not None:
             raise PolicyError(Code.invalid_policy, wrong)
-        fields = self._execute_fields(values, MAX_SAFE)
-        if not wire.rest_fits(fields, self._tables.execute_parts):
-            raise PolicyError(Code.invalid_policy, "operations")
-        return values
-
-    def _execute_fields(self, policy: Mapping[str, int], invocation_id: int) -> dict[str, Any]:
         rows = self._profile.rows.values()
-        return {
+        fields = {
             "v": self._tables.protocol_version,
-            "invocation_id": invocation_id,
-            "limits": {row.name: policy[row.name] for row in rows if row.in_execute},
+            "limits": {row.name: values[row.name] for row in rows if row.in_execute},
             "alternatives": self._rules["alternatives"],
             "operations": self._catalogue.described(),
         }
+        if not wire.rest_fits(fields, self._tables.execute_parts):
+            raise PolicyError(Code.invalid_policy, "operations")
+        return values, wire.execute_head(fields)
 
     def _room(self) -> int:
         return self.policy["server_workers"] - self._admission.workers

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from codemode_reference import process, scratch
+from codemode_reference.stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,20 +70,20 @@ class Workers:
         # One thread for as long as this parent lives: the kernel ties a worker to the life of the
         # thread that started it.
         self._spawner = ThreadPoolExecutor(1, thread_name_prefix="codemode-spawn")
+        # Where a busy disk keeps nobody waiting.
+        self._janitor = ThreadPoolExecutor(1, thread_name_prefix="codemode-tidy")
         self._idle: dict[Place, asyncio.TimerHandle] = {}
         self._ending: set[asyncio.Future[None]] = set()
         self._filling: asyncio.Task[None] | None = None
         self._used = float("-inf")
         self._closed = False
 
-    async def start(
-        self, cancels: Sequence[asyncio.Event], unwanted: Callable[[], None]
-    ) -> Place | None:
-        """A fresh worker, None if one of `cancels` came first. Raises OSError.
+    async def start(self, stop: Stop, unwanted: Callable[[], None]) -> Place | None:
+        """A fresh worker, None if `stop` came first. Raises OSError.
 
         If the calling task is cancelled, the worker is ended and `unwanted` called after that.
         """
-        starting = self._spawner.submit(self._start, cancels)
+        starting = self._spawner.submit(self._start, stop)
         try:
             return await asyncio.wrap_future(starting)
         except asyncio.CancelledError:
@@ -107,6 +108,13 @@ class Workers:
             await asyncio.wait(self._ending)
         return None
 
+    def tidy(self, place: Place) -> None:
+        """Remove the directory of a worker that is gone, in the background."""
+        try:
+            self._janitor.submit(scratch.remove, place.folder)
+        except RuntimeError:
+            scratch.remove(place.folder)  # The parent was closed under a running program.
+
     def fill(self) -> None:
         """Start what is missing of the workers that wait, in the background."""
         if self._filling is None and not self._closed and len(self._idle) < self._most_idle():
@@ -126,16 +134,19 @@ class Workers:
     async def close(self, seconds: float) -> None:
         """End the workers that wait, for at most so many seconds, and the thread."""
         self._closed = True
-        if self._filling is not None:
-            await asyncio.wait([self._filling])
-        self.empty()
-        if self._ending:
-            await asyncio.wait(self._ending, timeout=seconds)
-        self._spawner.shutdown()
+        try:
+            if self._filling is not None:
+                await asyncio.wait([self._filling])
+            self.empty()
+            if self._ending:
+                await asyncio.wait(self._ending, timeout=seconds)
+        finally:
+            self._spawner.shutdown()
+            self._janitor.shutdown()
 
-    def _start(self, cancels: Sequence[asyncio.Event]) -> Place | None:
+    def _start(self, stop: Stop) -> Place | None:
         # Others may have been started before it while it waited for the thread.
-        if any(cancel.is_set() for cancel in cancels):
+        if stop.is_set():
             return None
         folder = self._folder.make()
         try:
@@ -150,7 +161,7 @@ class Workers:
     async def _fill(self) -> None:
         try:
             while not self._closed and len(self._idle) < self._most_idle():
-                place = await self.start((), lambda: None)
+                place = await self.start(Stop(None), lambda: None)
                 assert place is not None
                 self._watch(place)
         except OSError:

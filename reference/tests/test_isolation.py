@@ -51,6 +51,7 @@ def seen(limits, monkeypatch):
     async def run():
         parents.append(Parent(limits, [Operation("look", look)]))
         assert await parents[0].invoke("await codemode.look(); return 1") == Success(True, 1)
+        parents[0]._workers._janitor.submit(int).result()
         found["gone"] = not found["place"].exists()
         first = found["pid"]
         await parents[0].invoke("await codemode.look(); return 1")

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the death signa
 PARENT = """
 import asyncio
 from codemode_reference import Operation, Parent
+from codemode_reference.stop import Stop
 
 async def main():
     entered = asyncio.Event()
@@ -28,7 +29,7 @@ async def main():
     await parent.ready()
     pids += [place.worker.pid for place in parent._workers._idle]
     await asyncio.sleep(WAIT)
-    starting = await parent._workers.start((), print)
+    starting = await parent._workers.start(Stop(None), print)
     print(*pids, starting.worker.pid, flush=True)
     await asyncio.Event().wait()
 

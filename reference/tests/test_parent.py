@@ -265,6 +265,7 @@ def test_a_loop_that_closes_during_the_end_leaves_nothing(limits):
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         parent._workers._spawner.shutdown()
+        parent._workers._janitor.shutdown()
         parent._scratch.close()
 
     running = []

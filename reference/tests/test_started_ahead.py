@@ -244,6 +244,7 @@ def test_it_waits_in_its_own_directory(limits):
         assert len(folders) == 2
         assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
         await asyncio.gather(*[parent.invoke(WHO) for _ in range(2)])
+        parent._workers._janitor.submit(int).result()
         assert not any(folder.exists() for folder in folders)
 
     story(limits, tell, ahead=2)

@@ -1,0 +1,98 @@
+"""How long an invocation of `return 1` takes beside the start of a bare interpreter.
+
+    python reference/bench/bench.py [--rounds N]
+
+Everything is measured in turns in one run, so that a busy machine slows all of it alike: read the
+ratios of the medians, not the milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from codemode_reference import Parent, Success, process
+from codemode_reference.bundle import pack, sources, worker_data
+from codemode_spec.tables import DEFAULT_PROFILE, load_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+BARE = [sys.executable, "-I", "-S", "-E", "-c", "pass"]
+# Between two calls: a worker that is started ahead has time to start.
+PAUSE = 0.02
+
+
+async def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=200, help="calls of each kind (200)")
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory() as folder:
+        cold, ahead = Parent(), Parent(started_ahead=1)
+        plain = Parent(worker_command=without_layers(Path(folder)))
+
+        async def bare() -> None:
+            worker = process.start(BARE, Path(folder))
+            worker.wait()
+            worker.reap()
+            worker.close()
+
+        kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            "bare interpreter": bare,
+            "cold, no kernel layers": lambda: one(plain),
+            "cold, hardened": lambda: one(cold),
+            "started ahead": lambda: one(ahead),
+        }
+        await ahead.ready()
+        found: dict[str, list[float]] = {name: [] for name in kinds}
+        for _ in range(rounds):
+            for name, call in kinds.items():
+                await asyncio.sleep(PAUSE)
+                begin = time.perf_counter()
+                await call()
+                found[name].append((time.perf_counter() - begin) * 1000)
+        for parent in (cold, plain, ahead):
+            await parent.close()
+    report(found)
+
+
+async def one(parent: Parent) -> None:
+    """One invocation, which must succeed."""
+    outcome = await parent.invoke("return 1")
+    if outcome != Success(value_present=True, value=1):
+        sys.exit(f"an invocation failed: {outcome}")
+
+
+def without_layers(folder: Path) -> list[str]:
+    """The command of a worker that does without what only Linux has."""
+    tables = load_tables()
+    data = worker_data(tables, tables.profiles[DEFAULT_PROFILE])
+    data["hardening"]["linux"] = False
+    path = folder / "worker.pyc"
+    path.write_bytes(pack(sources(), data))
+    return [sys.executable, "-I", "-S", "-E", str(path), str(os.getpid()), ""]
+
+
+def report(found: dict[str, list[float]]) -> None:
+    """Medians, smallest values and ratios, one line each."""
+    base = statistics.median(found["bare interpreter"])
+    print(f"{'ms':26}{'median':>8}{'least':>8}{'ratio':>8}")
+    for name, times in found.items():
+        median = statistics.median(times)
+        print(f"{name:26}{median:8.2f}{min(times):8.2f}{median / base:8.2f}")
+    layers = statistics.median(found["cold, hardened"]) - statistics.median(
+        found["cold, no kernel layers"]
+    )
+    print(f"{'the kernel layers add':26}{layers:8.2f}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
