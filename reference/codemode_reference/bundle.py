@@ -35,7 +35,7 @@ MODULES = (
     *("native", "landlock", "hardening", "worker"),
 )
 # What they import; a search along the path for each would take longer than to load them all.
-_EXTENSIONS = ("_json", "resource", "_queue", "_ctypes")
+_EXTENSIONS = ("_json", "resource", "_ctypes")
 # The first ones prepare the realm, the others need the `execute` frame.
 PREPARING, RUNNING = ("primordials", "realm", "errors", "slots"), ("snapshot", "api", "main")
 
@@ -43,8 +43,9 @@ PREPARING, RUNNING = ("primordials", "realm", "errors", "slots"), ("snapshot", "
 # `main` of the last module.
 _START = """
 import _imp, gc, marshal, sys
+# Before there is much to look through.
 gc.disable()
-extensions, modules, data = marshal.loads(PARTS)
+extensions, modules, data = marshal.loads("PARTS")
 from _frozen_importlib import ModuleSpec
 for name, path in extensions:
     spec = ModuleSpec(name, None, origin=path)
@@ -92,8 +93,10 @@ def pack(modules: Mapping[str, str], data: dict[str, Any]) -> bytes:
     """One `.pyc` that runs `main(data, words)` of the last of `modules`."""
     compiled = [(name, _compile(text, name)) for name, text in modules.items()]
     extensions = [(name, path) for name in _EXTENSIONS if (path := _extension_path(name))]
+    start = _compile(_START, "start")
     parts = marshal.dumps((extensions, compiled, data))
-    start = _compile(_START.replace("PARTS", repr(parts)), "start")
+    constants = tuple(parts if value == "PARTS" else value for value in start.co_consts)
+    start = start.replace(co_consts=constants)
     # Flags, time and size of a source are not looked at when the file is run as the program.
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(start)
 

@@ -38,8 +38,8 @@ class _Invocation(NamedTuple):
     """One admitted program: what it runs under, and how it ends early."""
 
     policy: Mapping[str, int]
-    session: Session
-    execute: bytes
+    head: bytes
+    source: bytes
     stop: Stop
     slots: Slots
 
@@ -108,20 +108,13 @@ class Parent:
         refusal = self._admission.refusal(policy)
         if refusal is not None:
             return refusal
-        number = secrets.randbelow(MAX_SAFE) + 1
-        table = self._tables.endpoints["parent"]
-        invocation = _Invocation(
-            policy,
-            Session(number, policy, self._catalogue, table, self._rules),
-            wire.execute(self._head, number, encoded),
-            Stop(cancel),
-            Slots(self._admission),
-        )
+        slots = Slots(self._admission)
+        invocation = _Invocation(policy, self._head, encoded, Stop(cancel), slots)
         finished = self._live[invocation.stop] = asyncio.get_running_loop().create_future()
         try:
             return await self._with_worker(invocation)
         finally:
-            invocation.slots.release_invocation()
+            slots.release_invocation()
             del self._live[invocation.stop]
             finished.set_result(None)
             self._workers.fill()
@@ -162,7 +155,7 @@ class Parent:
                 self._scratch.close()
 
     async def _with_worker(self, invocation: _Invocation) -> Outcome:
-        policy, session, execute, stop, slots = invocation
+        stop, slots = invocation.stop, invocation.slots
         try:
             place = await self._workers.take()
         except asyncio.CancelledError:
@@ -176,16 +169,20 @@ class Parent:
         if place is None:
             slots.release_worker()
             return failure(Code.cancelled)
+        # The worker is starting: what follows costs no time.
+        number = secrets.randbelow(MAX_SAFE) + 1
+        table = self._tables.endpoints["parent"]
         run = Run(
             place.worker,
-            session,
-            policy,
+            Session(number, invocation.policy, self._catalogue, table, self._rules),
+            invocation.policy,
             self._catalogue,
             keep=self._keep,
             reaped=slots.release_worker,
         )
         self.last_stats = run.stats
         try:
+            execute = wire.execute(invocation.head, number, invocation.source)
             return await run.outcome(execute, stop)
         finally:
             try:

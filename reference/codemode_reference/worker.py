@@ -14,8 +14,8 @@ from __future__ import annotations
 import _thread
 import posix
 import resource
+from _collections import deque  # type: ignore[import-not-found]
 from _json import encode_basestring_ascii, scanstring
-from _queue import Empty, SimpleQueue
 from time import monotonic
 
 from codemode_reference.frames import MALFORMED, parse
@@ -92,9 +92,9 @@ class _Worker:
         self._data = data
         self._machine = Machine(data.endpoint)
         self._lines = LineDecoder(data.frame_bytes)
-        self._inbox: Any = SimpleQueue()
-        self._reading = _thread.allocate_lock()
-        self._reading.acquire()
+        self._inbox: Any = deque()
+        self._arrived = _held_lock()
+        self._reading = _held_lock()
         self._in_flight: set[int] = set()
         self._invocation_id = 0
         self._sent = 0
@@ -104,19 +104,18 @@ class _Worker:
         self._engine = _load_engine(self._data.engine)
 
     def start_reader(self) -> None:
-        """Start the thread that reads replies, once the first frame has come."""
-        started = _thread.allocate_lock()
-        started.acquire()
+        """Start the thread that reads replies once the first frame has come."""
+        started = _held_lock()
         _thread.stack_size(_READER_STACK)
         _thread.start_new_thread(self._read_replies, (started,))
+        # All that no program and no limit changes is done by the time the first frame comes.
+        self._context = self._engine.Context()
+        self._prepared = self._context.eval(self._data.javascript)(self._data.settings)
         # A thread makes system calls of its own until it runs, which nothing may forbid yet.
         started.acquire()
 
     def run(self) -> None:
         """Wait for `execute`, run the program, write its result."""
-        # All that no program and no limit changes is done by the time the frame comes.
-        self._context = self._engine.Context()
-        boot = self._context.eval(self._data.javascript)(self._data.settings)
         line, frame = self._first_frame()
         limits = frame["limits"]
         self._deadline = monotonic() + limits["wall_time_ms"] / 1000
@@ -130,7 +129,7 @@ class _Worker:
             self._fail(codes.source_bytes_limit, measured=measured, limit=limit, counted="utf8")
             return
         try:
-            if not self._pump(self._boot(boot, line, limits)):
+            if not self._pump(self._boot(line, limits)):
                 self._fail(codes.code_rejected, reason=reasons.stalled)
         except DeadlineError:
             self._fail(codes.deadline_exceeded, limit=limits["wall_time_ms"])
@@ -184,15 +183,17 @@ class _Worker:
             self._reading.acquire()
             while True:
                 for line, _ in self._receive():
-                    self._inbox.put(line)
+                    self._inbox.append(line)
+                    if self._arrived.locked():
+                        self._arrived.release()
         except BaseException:  # noqa: BLE001
             _leave(self._data.bad_frame)
 
-    def _boot(self, boot: Any, line: bytes, limits: dict[str, int]) -> Any:
+    def _boot(self, line: bytes, limits: dict[str, int]) -> Any:
         self._context.set_memory_limit(limits["memory_bytes"])
         self._context.set_max_stack_size(limits["stack_bytes"])
         self._memory_bytes = limits["memory_bytes"]
-        control = self._enter(boot, _literal(line))
+        control = self._enter(self._prepared, _literal(line))
         self._faults = _page_faults()
         return control
 
@@ -226,7 +227,7 @@ class _Worker:
             except HeapError:
                 # A job of the program may fail; only with a full heap was it ours.
                 ran, broken = True, broken or self._heap_was_full()
-            if ran and self._inbox.empty():
+            if ran and not self._inbox:
                 continue
             if not ran and not replies_due:
                 if broken or state == _SETTLING:
@@ -238,14 +239,10 @@ class _Worker:
                 kind, text = "settle", _literal(reply)
 
     def _next_reply(self, *, wait: bool) -> bytes | None:
-        try:
-            left = self._deadline - monotonic()
-            found: bytes = self._inbox.get(wait, max(left, 0))
-        except Empty:
-            if wait:
-                raise DeadlineError from None
-            return None
-        return found
+        while wait and not self._inbox:
+            if not self._arrived.acquire(timeout=max(self._deadline - monotonic(), 0)):
+                raise DeadlineError
+        return self._inbox.popleft() if self._inbox else None
 
     def _hand_out(self, output: str) -> tuple[str, int]:
         """Write what the program sent: the state it is in and the number of host calls."""
@@ -285,6 +282,12 @@ class _Worker:
             f'"value_present":false,"error":{{{error}}}}}\n'.encode(),
             ended=True,
         )
+
+
+def _held_lock() -> _thread.LockType:
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    return lock
 
 
 def _literal(text: bytes) -> str:
