@@ -15,9 +15,10 @@ PTRACE_SEIZE, F_SETOWN, F_SETSIG = 0x4206, 8, 10
 SIGURG = 23
 PIDFD_OPEN, PIDFD_GETFD, PIDFD_SEND_SIGNAL, IO_URING_SETUP = 434, 438, 424, 425
 AF_UNIX, AF_INET, STREAM, DATAGRAM = 1, 2, 1, 2
+PR_GET_DUMPABLE = 3
 CLONE_NEWUSER = 0x10000000
 READ_WRITE_EXECUTE, PRIVATE_ANONYMOUS = 7, 0x22
-RLIMIT_CORE, RLIMIT_NOFILE = 4, 7
+RLIMIT_AS, RLIMIT_NOFILE = 9, 7
 
 
 def main(data, words):
@@ -33,6 +34,7 @@ def main(data, words):
     found = {name: outcome(attempt, parent, given) for name, attempt in ATTEMPTS.items()}
     found["environment"] = ",".join(sorted(name.decode() for name in posix.environ))
     found["layers"] = ",".join(name for name in hardening.report if hardening.active(name))
+    found["dumpable"] = outcome(lambda *_: str(call("prctl", PR_GET_DUMPABLE)), 0, None)
     found["landlock"] = hardening.report["landlock"][1]
     text = ",".join(f'"{name}":"{value}"' for name, value in found.items())
     head = f'{{"type":"result","invocation_id":{frame["invocation_id"]},"ok":true,'
@@ -169,8 +171,8 @@ def make_ring(parent, given):
 
 
 def limit_parent(parent, given):
-    """A CPU limit would kill it; this one is harmless."""
-    call("prlimit", parent, RLIMIT_CORE, words(0, 0), 0)
+    """The one limit that a worker may set, of the other process; it changes nothing."""
+    call("prlimit", parent, RLIMIT_AS, words(2**64 - 1, 2**64 - 1), 0)
 
 
 def raise_own_limit(parent, given):

@@ -129,6 +129,12 @@ def test_each_wall_holds_alone(hostile, attempt, layer):
     assert refused(found[attempt])
 
 
+def test_a_worker_is_hidden_from_its_own_user(hostile):
+    """Other processes of that user, other workers too, cannot look into it."""
+    assert hostile(("dumpable",))["dumpable"] == "0"
+    assert hostile(())["dumpable"] == "1"
+
+
 def test_a_worker_has_nothing_of_the_environment(hostile):
     """Only what its interpreter sets itself."""
     assert "PATH" in os.environ

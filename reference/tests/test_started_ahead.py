@@ -142,7 +142,9 @@ def test_another_policy_gets_other_workers(limits):
         before = waiting(parent)
         running = asyncio.create_task(parent.invoke("return 'x'.repeat(100)"))
         await asyncio.sleep(0)
+        assert len(waiting(parent)) == 1
         parent.change_policy({**limits, "final_result_bytes": 10})
+        assert waiting(parent) == []
         assert await running == Success(True, "x" * 100)
         await parent.ready()
         assert not {*before} & {*waiting(parent)}
@@ -151,7 +153,7 @@ def test_another_policy_gets_other_workers(limits):
         with pytest.raises(Exception, match="host_calls"):
             parent.change_policy({**limits, "host_calls": 0})
 
-    story(limits, tell)
+    story(limits, tell, ahead=2)
 
 
 def test_old_ones_are_replaced_while_the_parent_is_used(limits):
@@ -201,13 +203,20 @@ def test_workers_that_wait_are_workers_and_give_way(limits):
 def test_one_slot_is_never_two_workers(limits):
     """A program that comes while a worker starts ahead takes that one."""
 
-    async def tell(parent):
-        for _ in range(5):
-            assert isinstance(await parent.invoke(WHO), Success)
-            alive = len(waiting(parent)) + parent._admission.workers
-            assert alive <= 1
+    async def run():
+        async def count(arguments):
+            return len(waiting(parent)) + parent._admission.workers
 
-    story(limits, tell, server_workers=1, server_invocations=1)
+        one = {"server_workers": 1, "server_invocations": 1}
+        parent = Parent({**limits, **one}, [Operation("count", count)], started_ahead=1)
+        for _ in range(5):
+            assert await parent.invoke("return codemode.count()") == Success(True, 1)
+            # The next one begins to start now.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        await parent.close()
+
+    asyncio.run(run())
 
 
 def test_a_worker_that_cannot_start_ahead_is_told_by_the_program(limits):
