@@ -1,19 +1,25 @@
 """How long an invocation of `return 1` takes beside the start of a bare interpreter.
 
-    python reference/bench/bench.py [--rounds N]
+    python reference/bench/bench.py [--rounds N] [--peers]
 
 What is compared is measured in turns in one run, so that a busy machine slows all of it alike: read
-the ratios of the medians, not the milliseconds.
+the ratios of the medians, not the milliseconds. Peers loop inside a Node process of their own, so
+their ratios are to the same bare interpreter but not in turns with it; they are installed at pinned
+versions, without install scripts, into .cmconf-cache.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
+import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,13 +35,19 @@ BARE = [sys.executable, "-I", "-S", "-E", "-c", "pass"]
 AHEAD = "started ahead"
 # Between two calls to workers that wait: the next one has had time to start.
 PAUSE = 0.02
+PEER_SECONDS = 120
+HERE = Path(__file__).parent
+# A fresh thread with nothing around it, npm `run`, npm `@utcp/code-mode`.
+PEERS = ("thread", "run", "utcp-code-mode")
 
 
 async def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=200, help="calls of each kind (200)")
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--peers", action="store_true", help="other implementations too (npm)")
+    options = parser.parse_args()
+    rounds = options.rounds
     with tempfile.TemporaryDirectory() as folder:
         cold, ahead = Parent(), Parent(started_ahead=1)
         plain = Parent(worker_command=without_layers(Path(folder)))
@@ -62,7 +74,39 @@ async def main() -> None:
             found[AHEAD].append(await timed(lambda: one(ahead)))
         for parent in (cold, plain, ahead):
             await parent.close()
+    if options.peers:
+        for name in PEERS:
+            found[f"Node 22: {name}"] = peer(name, rounds)
     report(found)
+
+
+def peer(name: str, rounds: int) -> list[float]:
+    """The milliseconds of each call of one peer, which runs by itself."""
+    cache = Path(os.environ.get("CMCONF_CACHE", ".cmconf-cache"), "bench-peers").resolve()
+    if not (cache / "node_modules").exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        for file in ("package.json", "package-lock.json"):
+            shutil.copy(HERE / "peers" / file, cache)
+        npm = shutil.which("npm") or sys.exit("the peers need npm on PATH")
+        subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit"], cwd=cache, check=True)
+    node = next(cache.glob("node_modules/node-*/bin/node"), None)
+    if node is None:
+        sys.exit("there is no Node 22 package for this machine")
+    # isolated-vm asks for the option, and does not always let its process end by itself.
+    options = ["--no-node-snapshot", str(HERE / "peers" / "peers.mjs"), str(cache)]
+    with subprocess.Popen(
+        [node, *options, name, str(rounds)], stdout=subprocess.PIPE, start_new_session=True
+    ) as running:
+        assert running.stdout is not None
+        alarm = threading.Timer(PEER_SECONDS, running.kill)
+        alarm.start()
+        line = running.stdout.readline()
+        alarm.cancel()
+        running.kill()
+    if not line:
+        sys.exit(f"{name} gave no times within {PEER_SECONDS} s")
+    times: list[float] = json.loads(line)
+    return times
 
 
 async def timed(call: Callable[[], Awaitable[None]]) -> float:
