@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,7 +52,7 @@ def cmconf(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
         (["run", "--report", "json=no/such/folder/x.json"], "there is no folder no/such/folder"),
         (["run", "--report", "json=."], "no file can be written there"),
         (["run", "--area", "xyz"], "--area XYZ: there is none; known: CAL, "),
-        (["run", "--class", "nice"], "--class nice: there is none; known: budgets, "),
+        (["run", "--class", "nice"], "--class nice: there is none; known: admission, "),
         (["run", "--area", "SRC", "-k", "zzz"], "no case is chosen by all of that"),
         (["explain", "tim.sync-lop"], "did you mean tim.sync-loop?"),
         (["smoke", "no-such"], "no-such"),
@@ -168,6 +169,12 @@ def test_a_requirement_and_a_case_are_explained(capsys) -> None:
     assert code == 0
     assert "Why: The commonest way to hang a host." in out
     assert "tim.sync-loop (outcome)" in out
+    code, out, _ = cmconf(capsys, "explain", "CM-FAI-010")
+    assert code == 0
+    assert "Asked only of a target that claims `server`." in out
+    assert "Only where isolation is process." in out
+    assert "Rows: pool_min, pool_idle_ms." in out
+    assert out.endswith("No case judges it yet.\n")
     code, out, _ = cmconf(capsys, "explain", "cal.total")
     assert code == 0
     assert "Fails on: one call more; a call made twice; one call fewer" in out
@@ -182,7 +189,8 @@ def test_listings_and_smoke(capsys) -> None:
     assert code == 0
     assert len(out.splitlines()) == len(load().cases)
     code, out, _ = cmconf(capsys, "list", "requirements")
-    assert out.startswith("CM-CAL-001")
+    assert out.startswith("CM-ADM-001")
+    assert len(out.splitlines()) == len(load().requirements)
     code, out, _ = cmconf(capsys, "list", "targets")
     assert [line.split()[0] for line in out.splitlines()] == list(shipped_targets())
     code, out, _ = cmconf(capsys, "smoke")
@@ -192,12 +200,28 @@ def test_listings_and_smoke(capsys) -> None:
 
 def test_the_specification_is_checked_and_its_schemas_printed(capsys, tmp_path: Path) -> None:
     """A broken one is refused with file, path and reason."""
-    assert cmconf(capsys, "spec", "check")[0] == 0
+    code, out, _ = cmconf(capsys, "spec", "check")
+    assert code == 0
+    assert f"0 gaps, {load().pending.count} pending (" in out
     code, out, _ = cmconf(capsys, "spec", "schema", "case")
     assert json.loads(out)["title"] == "Cases of one area"
     code, _, err = cmconf(capsys, "spec", "check", "--root", str(tmp_path))
     assert code != 0
     assert "cmconf: specification: policy.json: there is no such file" in err
+
+
+def test_a_gap_in_the_trace_is_told_and_red(capsys, tmp_path: Path) -> None:
+    """Each on a line of its own, before the count."""
+    root = tmp_path / "spec"
+    shutil.copytree(ROOT / "spec/codemode_spec", root)
+    data = (root / "requirements/src.yaml").read_text(encoding="utf-8")
+    text = data.replace("  codes: [source_empty]\n", "")
+    (root / "requirements/src.yaml").write_text(text, encoding="utf-8")
+    code, out, _ = cmconf(capsys, "spec", "check", "--root", str(root))
+    assert code == 1
+    told, count = out.splitlines()
+    assert told.startswith("errors.json: /errors/source_empty: no requirement speaks of it;")
+    assert "; 1 gaps, " in count
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -47,7 +47,7 @@ WRONG_ERRORS: Final[tuple[Any, ...]] = (
     *(None, [], "operation_failed", {}, {"operation": "a"}),
     *_each(_FAILED, "code", 1, None, "no_such_code", "Operation_failed"),
     # Codes that stand in no frame at all, or only in frames of one kind.
-    *({"code": "cancelled"}, {"code": "pattern_blocked", "pattern": "x"}),
+    *({"code": "cancelled"}, {"code": "worker_exited"}),
     *({"code": "deadline_exceeded", "limit": 1}, {"code": "unknown_method"}),
     *({**_FAILED, "message": "x"}, {**_FAILED, "limit": 1}, {"code": "operation_failed"}),
     *_each(_FAILED, "operation", None, 1, ["a"]),

@@ -26,12 +26,16 @@ class Code(StrEnum):
     final_result_bytes_limit = auto()
     host_calls_limit = auto()
     host_concurrency_limit = auto()
+    pages_limit = auto()
+    snapshots_limit = auto()
     host_result_bytes_limit = auto()
     cumulative_host_bytes_limit = auto()
+    server_host_operations_limit = auto()
     host_result_invalid = auto()
     operation_failed = auto()
     unknown_method = auto()
     unknown_operation = auto()
+    capability_denied = auto()
     internal_error = auto()
 
 

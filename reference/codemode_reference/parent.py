@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
-from codemode_reference import scratch, wire
-from codemode_reference.admission import Admission, Slots
+from codemode_reference import direct, scratch, wire
 from codemode_reference.bundle import worker_program
+from codemode_reference.capacity import Capacity
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, PolicyError, failure
+from codemode_reference.evidence import Statistics
+from codemode_reference.fairness import Slots
 from codemode_reference.operations import Catalogue, Operation
 from codemode_reference.policy import invalid_field
 from codemode_reference.protection import install, unknown
 from codemode_reference.rules import frame_rules
-from codemode_reference.run import Run, Stats
+from codemode_reference.run import Host, Run
 from codemode_reference.session import Session
 from codemode_reference.stop import Stop
 from codemode_reference.strict_json import MAX_SAFE
 from codemode_reference.workers import StartedAhead, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
+    from codemode_reference.capacity import Place as WorkerPlace
+    from codemode_reference.evidence import Stats
     from codemode_reference.session import Outcome
 
 
@@ -37,11 +42,12 @@ def default_policy() -> dict[str, int]:
 class _Invocation(NamedTuple):
     """One admitted program: what it runs under, and how it ends early."""
 
-    policy: Mapping[str, int]
+    host: Host
+    catalogue: Catalogue
     head: bytes
     source: bytes
     stop: Stop
-    slots: Slots
+    slot: WorkerPlace
 
 
 class Parent:
@@ -64,7 +70,7 @@ class Parent:
     ) -> None:
         self._tables = load_tables()
         self._profile = self._tables.profiles[DEFAULT_PROFILE]
-        self._catalogue = Catalogue(operations)
+        self.catalogue = Catalogue(operations)
         self._rules = frame_rules(self._tables, self._profile)
         self.policy, self._head = self._valid(default_policy() if policy is None else policy)
         # Before there is a directory to clean up: without an engine this fails.
@@ -80,7 +86,9 @@ class Parent:
         except BaseException:
             self._scratch.close()
             raise
-        self._admission = Admission()
+        self._capacity = Capacity(self.policy)
+        slots = Slots(self.policy["server_host_operations"])
+        self._host = Host(self.policy, slots, self._keep)
         if isinstance(started_ahead, int):
             started_ahead = StartedAhead(started_ahead)
         self._workers = Workers(words, self._scratch, started_ahead, self._room)
@@ -88,36 +96,41 @@ class Parent:
         # What is still to end: how to cancel it, and how to wait for it.
         self._live: dict[Stop, asyncio.Future[None]] = {}
         self._closed = False
+        self.statistics = Statistics()
         self.last_stats: Stats | None = None
 
-    async def invoke(self, source: str, *, cancel: asyncio.Event | None = None) -> Outcome:
+    async def invoke(
+        self,
+        source: str,
+        *,
+        cancel: asyncio.Event | None = None,
+        grants: Collection[str] | None = None,
+    ) -> Outcome:
         """Run one program to its one outcome. Never raises for what a program or worker does.
 
-        `cancel` ends it with `cancelled`. Cancelling the calling task kills the worker too. Raises
-        RuntimeError once the parent is closed, TypeError for a source that is no str.
+        `cancel` ends it with `cancelled`. Cancelling the calling task kills the worker too.
+        `grants` names the operations that it may use (default: all). Raises RuntimeError once the
+        parent is closed, TypeError for a source that is no str, ValueError for an unknown grant.
         """
+        catalogue = self.catalogue.restricted(grants)
         if type(source) is not str:
             raise TypeError(f"the source of a program is a str, not {type(source).__name__}")
         if self._closed:
             raise RuntimeError("this parent is closed and runs no more programs: make a new one")
-        # A later policy is for later programs.
-        policy = self.policy
-        encoded = wire.encode_source(source, policy["source_bytes"], self._tables.execute_parts)
-        if isinstance(encoded, Failure):
-            return encoded
-        refusal = self._admission.refusal(policy)
-        if refusal is not None:
-            return refusal
-        slots = Slots(self._admission)
-        invocation = _Invocation(policy, self._head, encoded, Stop(cancel), slots)
-        finished = self._live[invocation.stop] = asyncio.get_running_loop().create_future()
+        code: str | None = Code.cancelled
         try:
-            return await self._with_worker(invocation)
+            outcome = await self._admit(source, cancel, catalogue)
+            code = outcome.code if isinstance(outcome, Failure) else None
         finally:
-            slots.release_invocation()
-            del self._live[invocation.stop]
-            finished.set_result(None)
-            self._workers.fill()
+            self.statistics.count_outcome(code)
+        return outcome
+
+    async def call(self, operation: str, arguments: Any, *, client: int) -> Outcome:
+        """Call one operation directly; KeyError for one that is not there. See `direct.call`.
+
+        `client` is a number of whoever calls, who keeps what it opens.
+        """
+        return await direct.call(self._host, self.catalogue, operation, arguments, client)
 
     async def ready(self) -> None:
         """Wait until the workers that are started ahead have been started."""
@@ -129,6 +142,9 @@ class Parent:
         Workers that wait are ended.
         """
         self.policy, self._head = self._valid(policy)
+        self._capacity.policy = self.policy
+        self._host = replace(self._host, policy=self.policy)
+        self._host.slots.turns.limit = self.policy["server_host_operations"]
         self._workers.empty()
 
     async def close(self) -> None:
@@ -154,37 +170,58 @@ class Parent:
             finally:
                 self._scratch.close()
 
+    async def _admit(
+        self, source: str, cancel: asyncio.Event | None, catalogue: Catalogue
+    ) -> Outcome:
+        encoded = wire.encode_source(
+            source, self.policy["source_bytes"], self._tables.execute_parts
+        )
+        if isinstance(encoded, Failure):
+            return encoded
+        refused = self._capacity.refusal()
+        if refused is not None:
+            return refused
+        # A later policy is for later programs.
+        head = self._head
+        if catalogue is not self.catalogue:
+            head = wire.execute_head(self._execute_fields(self.policy, catalogue))
+        stop = Stop(cancel)
+        finished = self._live[stop] = asyncio.get_running_loop().create_future()
+        try:
+            with self._capacity.invocation():
+                slot = self._capacity.worker()
+                found = _Invocation(self._host, catalogue, head, encoded, stop, slot)
+                return await self._with_worker(found)
+        finally:
+            del self._live[stop]
+            finished.set_result(None)
+            self._workers.fill()
+
     async def _with_worker(self, invocation: _Invocation) -> Outcome:
-        stop, slots = invocation.stop, invocation.slots
+        host, catalogue, head, source, stop, slot = invocation
         try:
             place = await self._workers.take()
         except asyncio.CancelledError:
-            slots.release_worker()
+            slot.release()
             raise
         try:
-            place = place or await self._workers.start(stop, slots.release_worker)
+            place = place or await self._workers.start(stop, slot.release)
         except OSError:
-            slots.release_worker()
+            slot.release()
             return failure(Code.worker_start_failed)
         if place is None:
-            slots.release_worker()
+            slot.release()
             return failure(Code.cancelled)
         # The worker is starting: what follows costs no time.
         number = secrets.randbelow(MAX_SAFE) + 1
         table = self._tables.endpoints["parent"]
-        run = Run(
-            place.worker,
-            Session(number, invocation.policy, self._catalogue, table, self._rules),
-            invocation.policy,
-            self._catalogue,
-            keep=self._keep,
-            reaped=slots.release_worker,
-        )
+        session = Session(number, host.policy, catalogue, table, self._rules)
+        run = Run(place.worker, session, catalogue, host, slot.release)
         self.last_stats = run.stats
         try:
-            execute = wire.execute(invocation.head, number, invocation.source)
-            return await run.outcome(execute, stop)
+            return await run.outcome(wire.execute(head, number, source), stop)
         finally:
+            self.statistics.count_worker(run.stats)
             try:
                 if not run.end():
                     # To the end, even if the calling task is cancelled once more.
@@ -198,19 +235,22 @@ class Parent:
         wrong = invalid_field(values, self._profile.rows.values())
         if wrong is not None:
             raise PolicyError(Code.invalid_policy, wrong)
-        rows = self._profile.rows.values()
-        fields = {
-            "v": self._tables.protocol_version,
-            "limits": {row.name: values[row.name] for row in rows if row.in_execute},
-            "alternatives": self._rules["alternatives"],
-            "operations": self._catalogue.described(),
-        }
+        fields = self._execute_fields(values, self.catalogue)
         if not wire.rest_fits(fields, self._tables.execute_parts):
             raise PolicyError(Code.invalid_policy, "operations")
         return values, wire.execute_head(fields)
 
+    def _execute_fields(self, policy: Mapping[str, int], catalogue: Catalogue) -> dict[str, Any]:
+        rows = self._profile.rows.values()
+        return {
+            "v": self._tables.protocol_version,
+            "limits": {row.name: policy[row.name] for row in rows if row.in_execute},
+            "alternatives": self._rules["alternatives"],
+            "operations": catalogue.described(),
+        }
+
     def _room(self) -> int:
-        return self.policy["server_workers"] - self._admission.workers
+        return self.policy["server_workers"] - self._capacity.workers
 
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._host_work.add(task)

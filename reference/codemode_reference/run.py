@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
+from codemode_reference.evidence import Stats
+from codemode_reference.fairness import LEAST_LEFT_MS, NoTurnError
+from codemode_reference.operations import invocation
 from codemode_reference.session import Closed, Dispatch, Settled, Write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from codemode_reference.fairness import Slots
     from codemode_reference.operations import Catalogue
     from codemode_reference.process import Worker
     from codemode_reference.session import Action, Outcome, Session
@@ -27,38 +31,35 @@ _CHUNK = 65536
 _FLOOD_PAUSE = 0.001
 
 
-@dataclass(slots=True)
-class Stats:
-    """What the parent saw of a worker; `stderr_bytes` counts up to `log_bytes`."""
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What the runs of a parent share. `keep` is told of each task that an operation runs in."""
 
-    pid: int
-    frames: int = 0
-    stderr_bytes: int = 0
-    stderr_truncated: bool = False
+    policy: Mapping[str, int]
+    slots: Slots
+    keep: Callable[[asyncio.Task[None]], None]
 
 
 class Run:
     """Drives one worker to its one outcome. Use `outcome` once, then `end`, then perhaps `gone`.
 
-    `keep` gets each task of host work, `reaped` is called when the worker is gone.
+    `reaped` is called when the worker is gone for good, which may be after `gone`.
     """
 
-    def __init__(  # noqa: PLR0913  what it drives, and whom it tells
+    def __init__(
         self,
         worker: Worker,
         session: Session,
-        policy: Mapping[str, int],
         catalogue: Catalogue,
-        *,
-        keep: Callable[[asyncio.Task[None]], None],
+        host: Host,
         reaped: Callable[[], None],
     ) -> None:
-        self.stats = Stats(worker.pid)
+        self.stats = Stats(worker.pid, calls=session.calls)
         self._worker = worker
         self._session = session
-        self._policy = policy
+        self._policy = host.policy
         self._catalogue = catalogue
-        self._keep = keep
+        self._host = host
         self._reaped = reaped
         self._loop = asyncio.get_running_loop()
         self._outcome: asyncio.Future[Outcome] = self._loop.create_future()
@@ -248,17 +249,24 @@ class Run:
         task = self._loop.create_task(self._run_operation(call))
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
-        self._keep(task)
+        self._host.keep(task)
 
     def _stop_calls(self) -> None:
         for task in self._calls:
             task.cancel()
 
     async def _run_operation(self, call: Dispatch) -> None:
+        invocation.set(self._session.invocation_id)
+        left = self._policy["wall_time_ms"] - LEAST_LEFT_MS - self._elapsed_ms()
         try:
-            value: Any = await self._catalogue[call.operation].handler(call.arguments)
+            async with self._host.slots.turn(self, left / 1000):
+                self._session.dispatched(call.call_id)
+                value: Any = await self._catalogue[call.operation].handler(call.arguments)
         except KeyboardInterrupt:
             raise
+        except NoTurnError:
+            late = Code.server_host_operations_limit
+            self._take(partial(self._session.fail, call.call_id, self._elapsed_ms(), late))
         except BaseException:  # noqa: BLE001  whatever it raises, its text stays here
             self._take(partial(self._session.fail, call.call_id, self._elapsed_ms()))
         else:

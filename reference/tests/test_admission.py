@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from codemode_reference import Failure, Operation, Parent, Success
-from codemode_reference.admission import Admission, Slots
+from codemode_reference.capacity import Capacity
 
 
 class Gate:
@@ -29,7 +29,7 @@ def story(limits, tell, *, command=None, **rows):
         parent = Parent({**limits, **rows}, [Operation("gate", gate.wait)], worker_command=command)
         try:
             await tell(parent, gate)
-            assert (parent._admission.invocations, parent._admission.workers) == (0, 0)
+            assert (parent._capacity.invocations, parent._capacity.workers) == (0, 0)
         finally:
             gate.open.set()
             await parent.close()
@@ -145,12 +145,11 @@ def test_slots_come_back_when_the_caller_goes_away(limits):
 
 def test_a_worker_is_counted_until_it_is_reaped():
     """And given back once, whoever asks."""
-    admission = Admission()
-    slots = Slots(admission)
-    slots.release_invocation()
-    policy = {"server_invocations": 1, "server_workers": 1}
-    assert admission.refusal(policy).code == "server_workers_limit"
-    slots.release_worker()
-    slots.release_worker()
-    assert admission.workers == 0
-    assert admission.refusal(policy) is None
+    capacity = Capacity({"server_invocations": 1, "server_workers": 1})
+    with capacity.invocation():
+        place = capacity.worker()
+    assert capacity.refusal().code == "server_workers_limit"
+    place.release()
+    place.release()
+    assert capacity.workers == 0
+    assert capacity.refusal() is None

@@ -205,7 +205,7 @@ def test_one_slot_is_never_two_workers(limits):
 
     async def run():
         async def count(arguments):
-            return len(waiting(parent)) + parent._admission.workers
+            return len(waiting(parent)) + parent._capacity.workers
 
         one = {"server_workers": 1, "server_invocations": 1}
         parent = Parent({**limits, **one}, [Operation("count", count)], started_ahead=1)

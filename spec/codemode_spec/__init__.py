@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from codemode_spec.tables import DEFAULT_PROFILE, Tables, load_tables
 
 if TYPE_CHECKING:
+    from codemode_spec.bundle import load_bundle, shipped
     from codemode_spec.cases import LAYERS, Case, ReadyCase
+    from codemode_spec.contents import Specification
     from codemode_spec.failures import NotApplicable, Problem, SpecificationError
     from codemode_spec.requirements import Requirement
-    from codemode_spec.specification import Specification, load, load_cases
+    from codemode_spec.specification import load, load_cases
 
 _HOMES = {
     "LAYERS": "cases",
@@ -21,10 +23,12 @@ _HOMES = {
     "Problem": "failures",
     "ReadyCase": "cases",
     "Requirement": "requirements",
-    "Specification": "specification",
+    "Specification": "contents",
     "SpecificationError": "failures",
     "load": "specification",
+    "load_bundle": "bundle",
     "load_cases": "specification",
+    "shipped": "bundle",
 }
 
 __all__ = [
@@ -39,8 +43,10 @@ __all__ = [
     "SpecificationError",
     "Tables",
     "load",
+    "load_bundle",
     "load_cases",
     "load_tables",
+    "shipped",
 ]
 
 

@@ -90,7 +90,7 @@ class Case:
     """One expanded case. `data` is its document with the variant worked in.
 
     `fresh_after` marks a program that changes globals or built-ins: in a target that keeps state,
-    they would spoil the next case.
+    they would spoil the next case. `edges` says on which sides of which rows' limits it stands.
     """
 
     id: str
@@ -107,6 +107,7 @@ class Case:
     after: str
     fresh_after: bool
     reported: tuple[str, ...]
+    edges: Mapping[str, tuple[str, ...]]
     data: Mapping[str, Any] = field(repr=False, compare=False)
 
     @property
@@ -134,13 +135,17 @@ class Case:
     def filled(self, defaults: Mapping[str, int]) -> dict[str, Any]:
         """The document of the case with its templates filled from a default policy."""
         filled: dict[str, Any] = templates.resolve(
-            dict(self.data), self._names({**defaults, **self.prefer, WRAPPER: 0})
+            dict(self.data), self.names({**defaults, **self.prefer, WRAPPER: 0})
         )
         return filled
 
     def digest(self, defaults: Mapping[str, int]) -> str:
-        """SHA-256 of the expanded case with the templates filled from a default policy."""
-        return digest_of(self.filled(defaults))
+        """SHA-256 of the expanded case with the templates filled from a default policy.
+
+        `edges` is left out: it says what the case stands for and changes nothing that is run.
+        """
+        filled = self.filled(defaults)
+        return digest_of({key: value for key, value in filled.items() if key != "edges"})
 
     def fitted(self, capabilities: frozenset[str]) -> Case:
         """The case with those preferred rows among `set` that a target can set."""
@@ -152,7 +157,8 @@ class Case:
         }
         return replace(self, set={**able, **self.set}) if able else self
 
-    def _names(self, rows: Mapping[str, int]) -> dict[str, Any]:
+    def names(self, rows: Mapping[str, int]) -> dict[str, Any]:
+        """The names that templates of this case may use: rows, what it sets, its lets."""
         known = {**rows, **{name: value for name, value in self.set.items() if value is not None}}
         return templates.resolve_lets(self.data.get("let", {}), known)
 
@@ -174,7 +180,7 @@ class Case:
                 )
         try:
             data = templates.resolve(
-                {key: self.data[key] for key in self.data if key != "set"}, self._names(rows)
+                {key: self.data[key] for key in self.data if key != "set"}, self.names(rows)
             )
             small = [
                 f"{name} of {least} at least"

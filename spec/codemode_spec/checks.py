@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from codemode_spec import templates
 from codemode_spec.cases import WRAPPER
+from codemode_spec.coverage import sides_of
 from codemode_spec.expansion import blocks_of, expected_layers
 from codemode_spec.failures import NotApplicable, Problem, TemplateError
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from codemode_spec.cases import Case
     from codemode_spec.requirements import Requirement
-    from codemode_spec.tables import Endpoint, Profile, Row, Tables
+    from codemode_spec.tables import Endpoint, Place, Profile, Row, Tables
 
 
 def check_tables(tables: Tables, profiles: Mapping[str, Any]) -> list[Problem]:
@@ -34,6 +35,8 @@ def check_tables(tables: Tables, profiles: Mapping[str, Any]) -> list[Problem]:
             )
     for endpoint in tables.endpoints.values():
         found += _check_endpoint(endpoint, tables)
+    for place in tables.places.values():
+        found += _check_place(place, tables)
     for (file, data), profile in zip(profiles.items(), tables.profiles.values(), strict=True):
         found += _check_profile(file, data, profile, tables)
     return found
@@ -84,6 +87,42 @@ def _check_endpoint(endpoint: Endpoint, tables: Tables) -> list[Problem]:
     return found
 
 
+def _check_place(place: Place, tables: Tables) -> list[Problem]:
+    """Codes and rows that exist, names used once, and answers that the policy table gives too."""
+    found = []
+    seen = set()
+    for check in place.checks:
+        path = f"/places/{place.name}/{check.check}"
+        if check.check in seen:
+            found.append(Problem("order.json", path, "the place has this check already"))
+        seen.add(check.check)
+        if check.code is not None and check.code not in tables.errors:
+            found.append(Problem("order.json", path, f"{check.code} is not in errors.json"))
+        if check.event is not None and check.event not in tables.endpoints[place.end].events:
+            found.append(Problem("order.json", path, f"{check.event} is no event of {place.end}"))
+        if check.row is not None and check.row not in tables.rows:
+            found.append(Problem("order.json", path, f"there is no row {check.row}"))
+        elif check.row is not None:
+            reactions = {
+                enforcer.on_exceed
+                for enforcer in tables.rows[check.row].enforcers
+                if enforcer.end == place.end
+            }
+            # A queue refuses in the end, too.
+            if check.answer not in reactions and not (
+                check.answer == "reject_call" and "queue" in reactions
+            ):
+                found.append(
+                    Problem(
+                        "order.json",
+                        path,
+                        f"the answer is {check.answer}; {place.end} of {check.row} has "
+                        f"{', '.join(sorted(reactions)) or 'no part in it'}",
+                    )
+                )
+    return found
+
+
 def _check_profile(
     file: str, data: Mapping[str, Any], profile: Profile, tables: Tables
 ) -> list[Problem]:
@@ -119,7 +158,7 @@ def _check_alternatives(
 
 
 def check_requirements(entries: Iterable[tuple[str, Requirement]], tables: Tables) -> list[Problem]:
-    """Ids in their area and used once, and alternatives that exist."""
+    """Ids in their area and used once, and alternatives, codes and rows that exist."""
     found = []
     seen: dict[str, str] = {}
     for file, item in entries:
@@ -130,6 +169,15 @@ def check_requirements(entries: Iterable[tuple[str, Requirement]], tables: Table
         if item.id.split("-")[1] != item.area:
             found.append(Problem(file, path, f"the id does not belong to area {item.area}"))
         found += _check_alternatives(file, f"{path}/alternatives", item.alternatives, tables)
+        found += [
+            Problem(file, f"{path}/{key}", f"there is no {what} {name}")
+            for key, what, names, known in (
+                ("codes", "error code", item.codes, tables.errors),
+                ("rows", "policy row", item.rows, tables.rows),
+            )
+            for name in names
+            if name not in known
+        ]
     return found
 
 
@@ -157,12 +205,55 @@ def check_cases(
         for name in (*case.effective, *case.set, *case.prefer, *case.data.get("least", {})):
             if name not in tables.rows:
                 found.append(Problem(file, path, f"{name} is no row of the policy table"))
+        found += _check_edges(file, case, requirements, tables)
         found += _check_blocks(file, case, tables)
         found += _check_templates(file, case, tables)
         groups.setdefault((file, ".".join(case.id.split(".")[:2])), []).append(case)
     for (file, _), variants in groups.items():
         found += _check_layers(file, variants)
     return found
+
+
+def _check_edges(
+    file: str, case: Case, requirements: Mapping[str, Requirement], tables: Tables
+) -> list[Problem]:
+    """Edges of rows that exist, that the case knows, and of which it judges a requirement."""
+    found = []
+    known = {*case.effective, *case.set, *case.prefer, *case.data.get("least", {})}
+    stated = {
+        row
+        for name in case.requirements.values()
+        if name in requirements
+        for row in requirements[name].rows
+    }
+    for name, sides in case.edges.items():
+        row = tables.rows.get(name)
+        where = f"/{case.id}/edges/{name}"
+        if row is None:
+            found.append(Problem(file, where, f"{name} is no row of the policy table"))
+            continue
+        if not row.fixed and name not in known:
+            reason = "its number is not known: name it in effective, set, prefer or least"
+            found.append(Problem(file, where, reason))
+        if name not in stated:
+            reason = f"no requirement of the case has {name} in its `rows`; judge one, or remove it"
+            found.append(Problem(file, where, reason))
+        found += [
+            Problem(file, where, f"no case can stand exactly {side} this limit; remove it")
+            for side in sides
+            if side not in sides_of(row)
+        ]
+    return found
+
+
+def check_named(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Problem]:
+    """Every case names a requirement; told here by its id, the schema knows only its place."""
+    advice = "it names no requirement; say in `requirements` which one each layer judges"
+    return [
+        Problem(file, f"/{entry['id']}", advice)
+        for file, entry in entries
+        if "id" in entry and not entry.get("requirements")
+    ]
 
 
 def _check_layers(file: str, variants: list[Case]) -> list[Problem]:

@@ -18,6 +18,9 @@ LAYER_KEYS: Final = {
 }
 """The keys of an expectation that each layer judges; `outcome` is always judged."""
 
+LAID_OVER: Final = ("let", "set", "edges")
+"""Keys whose entries in a variant are laid over those of the case; others take their place."""
+
 
 def expand(area: str, data: Mapping[str, Any]) -> list[Case]:
     """The case of one entry of a case document, or one case for each of its variants."""
@@ -25,14 +28,14 @@ def expand(area: str, data: Mapping[str, Any]) -> list[Case]:
     base = {key: value for key, value in data.items() if key != "variants"}
     cases = []
     for name, change in variants.items():
-        merged = {**base, **{key: change[key] for key in change if key not in ("let", "set")}}
-        for key in ("let", "set"):
+        merged = {**base, **{key: change[key] for key in change if key not in LAID_OVER}}
+        for key in LAID_OVER:
             if key in base or key in change:
                 merged[key] = {**base.get(key, {}), **change.get(key, {})}
         merged["id"] = f"{base['id']}.{name}" if name else base["id"]
         if name and "title" not in change:
             merged["title"] = f"{base['title']} ({name})"
-        cases.append(_case(area, name or None, merged))
+        cases.append(expanded(area, name or None, merged))
     return cases
 
 
@@ -48,12 +51,20 @@ def blocks_of(data: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     ]
 
 
+def blocks_for(data: Mapping[str, Any], variant: str | None) -> list[Mapping[str, Any]]:
+    """The blocks of expectation that concern this variant."""
+    return [
+        block
+        for _, block in blocks_of(data)
+        if variant is None or variant in _listed(block.get("when", {}).get("variant", variant))
+    ]
+
+
 def expected_layers(data: Mapping[str, Any], variant: str | None) -> set[str]:
     """The layers for which the blocks that concern this variant expect anything."""
     keys = {
         key
-        for _, block in blocks_of(data)
-        if variant is None or variant in _listed(block.get("when", {}).get("variant", variant))
+        for block in blocks_for(data, variant)
         for part in (block, *block.get("any_of", ()))
         for key in part
     }
@@ -64,7 +75,8 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _case(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
+def expanded(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
+    """The case of a document with its variant worked in; the bundle holds them like this."""
     requirements = data["requirements"]
     if variant is not None:
         there = expected_layers(data, variant)
@@ -87,6 +99,7 @@ def _case(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
         after=data.get("after", "healthy"),
         fresh_after=data.get("fresh_after", False),
         reported=tuple(data.get("reported", ())),
+        edges={row: tuple(sides) for row, sides in data.get("edges", {}).items()},
         data=data,
     )
 

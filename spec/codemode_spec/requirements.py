@@ -16,6 +16,7 @@ CORE_CLASSES: Final = ("containment", "budgets")
 class Requirement:
     """One testable sentence, `text`, with its reason, `why`.
 
+    `codes` are the error codes whose use it defines, `rows` the policy rows whose edge it states.
     `untestable` is the typed reason (reason, text) why no case observes it, or None.
     """
 
@@ -28,6 +29,8 @@ class Requirement:
     roles: tuple[str, ...]
     needs: tuple[str, ...]
     alternatives: Mapping[str, tuple[str, ...]]
+    codes: tuple[str, ...]
+    rows: tuple[str, ...]
     origin: tuple[str, ...]
     since: str
     untestable: tuple[str, str] | None
@@ -51,6 +54,8 @@ def requirement(area: str, data: Mapping[str, Any]) -> Requirement:
         roles=tuple(data["roles"]),
         needs=tuple(data.get("needs", ())),
         alternatives={name: tuple(value) for name, value in data.get("alternatives", {}).items()},
+        codes=tuple(data.get("codes", ())),
+        rows=tuple(data.get("rows", ())),
         origin=tuple(data["origin"]),
         since=data["since"],
         untestable=(untestable["reason"], untestable["text"]) if untestable else None,

@@ -1,4 +1,7 @@
-"""The JSON Schemas of the specification and its formats, ready to validate with."""
+"""The JSON Schemas of the specification and its formats, ready to validate with.
+
+The validator is imported on first use: a command that validates nothing starts without it.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,23 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
 
-from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
-
 from codemode_spec.documents import pointer
 from codemode_spec.failures import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
+    from referencing import Registry
 
 BASE = "https://codemode-conformance.example/schema/"
 
 
 @cache
 def _registry() -> Registry[Any]:
+    from referencing import Registry, Resource  # noqa: PLC0415  see above
+
     root = files(__package__) / "schema"
     entries = [entry for entry in root.iterdir() if entry.name.endswith(".schema.json")]
     contents = {entry.name: json.loads(entry.read_text(encoding="utf-8")) for entry in entries}
@@ -33,7 +37,9 @@ def _registry() -> Registry[Any]:
 
 def schema_names() -> list[str]:
     """The names of all schemas, without their ending."""
-    return sorted(uri.removeprefix(BASE).removesuffix(".schema.json") for uri in _registry())
+    ending = ".schema.json"
+    names = (entry.name for entry in (files(__package__) / "schema").iterdir())
+    return sorted(name.removesuffix(ending) for name in names if name.endswith(ending))
 
 
 def schema(name: str) -> Any:
@@ -44,6 +50,8 @@ def schema(name: str) -> Any:
 @cache
 def validator(name: str, definition: str = "") -> Draft202012Validator:
     """A validator for the schema `name`, or for one entry of its `$defs`."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415  see above
+
     reference = f"{BASE}{name}.schema.json" + (f"#/$defs/{definition}" if definition else "")
     return Draft202012Validator({"$ref": reference}, registry=_registry())
 

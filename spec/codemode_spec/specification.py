@@ -1,19 +1,18 @@
-"""The whole specification: loaded, checked, and joined."""
+"""The whole specification from its sources: loaded, checked, and joined."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec import checks, schemas
-from codemode_spec.digests import digest_of_all
+from codemode_spec.contents import Specification
 from codemode_spec.documents import read_document
 from codemode_spec.expansion import expand
 from codemode_spec.failures import Problem, SpecificationError
-from codemode_spec.requirements import Requirement, requirement
-from codemode_spec.tables import DEFAULT_PROFILE, TABLES, Tables, build_tables
+from codemode_spec.pending import FILE, pending, recorded_count
+from codemode_spec.requirements import requirement
+from codemode_spec.tables import TABLES, build_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,26 +20,7 @@ if TYPE_CHECKING:
 
     from codemode_spec.cases import Case
 
-
-@dataclass(frozen=True)
-class Specification:
-    """Tables, requirements by id, and expanded cases by id, all in the order of ids."""
-
-    revision: str
-    tables: Tables
-    requirements: Mapping[str, Requirement]
-    cases: Mapping[str, Case]
-
-    @cached_property
-    def digests(self) -> dict[str, str]:
-        """The digest of each case, by id."""
-        defaults = self.tables.profiles[DEFAULT_PROFILE].defaults()
-        return {name: case.digest(defaults) for name, case in self.cases.items()}
-
-    @cached_property
-    def cases_digest(self) -> str:
-        """The digest of all cases together."""
-        return digest_of_all(self.digests)
+__all__ = ["Specification", "load", "load_cases"]
 
 
 def load(root: Traversable | None = None) -> Specification:
@@ -55,6 +35,8 @@ def load(root: Traversable | None = None) -> Specification:
     requirement_files = _folder(root, "requirements", "requirement", found)
     case_files = _folder(root, "cases", "case", found)
     revision = _document(root, "revision.json", "revision", found)
+    uncovered = _document(root, FILE, "pending", found)
+    found += checks.check_named(_entries(case_files))
     _stop_if(found)
 
     tables = build_tables(read, list(profiles.values()))
@@ -78,6 +60,7 @@ def load(root: Traversable | None = None) -> Specification:
         tables=tables,
         requirements={r.id: r for r in sorted((r for _, r in requirements), key=lambda r: r.id)},
         cases={c.id: c for c in sorted((c for _, c in cases), key=lambda c: c.id)},
+        pending=pending(uncovered, recorded_count(root)),
     )
 
 
@@ -89,6 +72,17 @@ def load_cases(entry: Traversable, file: str, specification: Specification) -> d
     cases = [(file, case) for item in data["cases"] for case in expand(data["area"], item)]
     _stop_if(checks.check_cases(cases, specification.requirements, specification.tables))
     return {case.id: case for _, case in cases}
+
+
+def _entries(files: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The entries of case documents, as far as they have the shape of one."""
+    return [
+        (file, entry)
+        for file, data in files.items()
+        if isinstance(data, dict) and isinstance(data.get("cases"), list)
+        for entry in data["cases"]
+        if isinstance(entry, dict)
+    ]
 
 
 def _stop_if(found: list[Problem]) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_PROFILE: Final = "process-async"
-TABLES: Final = ("policy", "errors", "protocol", "alternatives")
+TABLES: Final = ("policy", "errors", "protocol", "order", "alternatives")
 """The documents of tables, each a `.json` file."""
 
 
@@ -106,6 +106,35 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """One check of a place; `text` is what holds when it passes.
+
+    A check that can fail has an `answer` (`refuse_start`, `reject_call`, `terminate`, `drop`) and,
+    unless what came is dropped, a `code`; `row` is the budget it concerns, `event`
+    the event of the protocol table as which its failure comes. `takes` names what is
+    charged, for good, once it has passed.
+    """
+
+    check: str
+    text: str
+    code: str | None
+    row: str | None
+    answer: str | None
+    event: str | None
+    takes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place where one end decides: its checks in order, of which the first that fails answers."""
+
+    name: str
+    end: str
+    title: str
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ExecuteParts:
     """How the two parts of an `execute` frame are bounded, in bytes.
 
@@ -152,6 +181,8 @@ class Tables:
     protocol_version: int
     execute_parts: ExecuteParts
     endpoints: Mapping[str, Endpoint]
+    places: Mapping[str, Place]
+    simultaneous: tuple[str, ...]
     alternatives: Mapping[str, Alternative]
     profiles: Mapping[str, Profile]
 
@@ -191,6 +222,24 @@ def _endpoint(name: str, data: Mapping[str, Any]) -> Endpoint:
     )
 
 
+def _place(name: str, data: Mapping[str, Any], rows: Mapping[str, Row]) -> Place:
+    checks = []
+    for entry in data["checks"]:
+        row = rows.get(entry.get("row", ""))
+        checks.append(
+            Check(
+                check=entry["check"],
+                text=entry["text"],
+                code=row.error if row else entry.get("code"),
+                row=entry.get("row"),
+                answer=entry.get("answer"),
+                event=entry.get("event"),
+                takes=tuple(entry.get("takes", ())),
+            )
+        )
+    return Place(name, data["end"], data["title"], tuple(checks))
+
+
 def _profile(data: Mapping[str, Any], rows: Mapping[str, Row]) -> Profile:
     chosen = {}
     for name, row in rows.items():
@@ -218,6 +267,13 @@ def build_tables(documents: Mapping[str, Any], profiles: list[Any]) -> Tables:
         endpoints=MappingProxyType(
             {name: _endpoint(name, entry) for name, entry in protocol["endpoints"].items()}
         ),
+        places=MappingProxyType(
+            {
+                name: _place(name, entry, rows)
+                for name, entry in documents["order"]["places"].items()
+            }
+        ),
+        simultaneous=tuple(documents["order"]["simultaneous"]),
         alternatives=MappingProxyType(
             {
                 name: Alternative(name, entry["set"], MappingProxyType(entry["values"]))

@@ -179,10 +179,12 @@ def test_every_shipped_case_has_a_story_and_a_program_without_templates() -> Non
     """Nothing of the notation is left in what a target gets."""
     specification = codemode_spec.load()
     profile = specification.tables.profiles["process-async"]
+    rows = {row.name: row.default for row in specification.tables.rows.values()}
+    rows |= profile.defaults() | {"wrapper_bytes": 0}
     for case in specification.cases.values():
         assert len(case.title) > 20, case.id
-        rows = profile.defaults() | {"wrapper_bytes": 0}
-        ready = case.resolve(rows, dict(profile.alternatives), "javascript")
+        chosen = {name: values[0] for name, values in case.alternatives.items()}
+        ready = case.resolve(rows, {**profile.alternatives, **chosen}, "javascript")
         for run in (*ready.runs, *ready.then):
             assert "@{" not in run.program, case.id
 

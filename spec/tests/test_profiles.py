@@ -63,16 +63,26 @@ PROMISED = {
         "kill_grace_ms": 1_000,
     },
 }
+COMMON = {"stack_bytes": MIB, "server_host_operations": 32}
 MAXIMA = {
-    ("process-async", "memory_bytes"): 64 * MIB,
-    ("process-async", "stack_bytes"): MIB,
-    ("process-async", "pages"): 16,
-    ("process-async", "snapshots"): 4,
-    ("process-async", "server_workers"): 16,
-    ("process-async", "server_invocations"): 16,
-    ("process-async", "server_host_operations"): 32,
+    "process-async": {
+        **COMMON,
+        "memory_bytes": 64 * MIB,
+        "pages": 16,
+        "snapshots": 4,
+        "server_workers": 16,
+        "server_invocations": 16,
+    },
+    "inline-sync": {**COMMON, "server_workers": 16, "server_invocations": 16},
+    "worker-rpc": {**COMMON, "pool_min": 10},
 }
-MINIMA = {"memory_bytes": MIB, "stack_bytes": 64 * KIB, "log_bytes": 0}
+FIXED = ("ipc_frame_bytes", "value_depth")
+MINIMA = {
+    "memory_bytes": MIB,
+    "stack_bytes": 64 * KIB,
+    "log_bytes": 0,
+    "cumulative_host_result_bytes": "host_result_bytes",
+}
 
 
 @pytest.mark.parametrize("name", PROMISED)
@@ -82,16 +92,25 @@ def test_every_limit_is_as_promised(name: str) -> None:
     assert {row: defaults[row] for row in PROMISED[name]} == PROMISED[name]
 
 
-def test_maxima_and_minima_of_process_async() -> None:
-    """Only the rows that say so go above their default or below one."""
-    for name, row in PROFILES["process-async"].rows.items():
-        maximum = MAXIMA.get(("process-async", name), row.default)
-        assert row.absolute_maximum == maximum, name
-        if not row.fixed and name != "cumulative_host_result_bytes":
-            assert row.minimum == MINIMA.get(name, 1), name
-    assert PROFILES["process-async"].rows["cumulative_host_result_bytes"].minimum == (
-        "host_result_bytes"
-    )
+@pytest.mark.parametrize("name", PROFILES)
+def test_maxima_and_minima(name: str) -> None:
+    """Only the rows that say so go above their default, or have a minimum other than one."""
+    for row in PROFILES[name].rows.values():
+        assert row.absolute_maximum == MAXIMA[name].get(row.name, row.default), row.name
+        minimum = row.default if row.name in FIXED else MINIMA.get(row.name, 1)
+        assert (row.minimum, row.fixed) == (minimum, row.name in FIXED), row.name
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_profile_has_these_rows_and_no_others(name: str) -> None:
+    """A row that only one source system has stands in its profile alone."""
+    own = {
+        "process-async": {"pages", "snapshots"},
+        "inline-sync": {"history_headroom_bytes", "batch_history_bytes", "operation_time_ms"},
+        "worker-rpc": {"cpu_time_ms", "executions_per_minute", "pool_min", "pool_idle_ms"},
+    }
+    common = PROMISED["process-async"].keys() - own["process-async"]
+    assert PROFILES[name].rows.keys() == common | own[name]
 
 
 @pytest.mark.parametrize("name", PROFILES)

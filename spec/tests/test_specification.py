@@ -9,7 +9,6 @@ from pathlib import Path
 
 import codemode_spec
 import pytest
-from codemode_spec import traceability
 from codemode_spec.schemas import problems, schema, schema_names, validator
 from jsonschema import Draft202012Validator
 
@@ -45,29 +44,14 @@ def test_every_schema_is_valid_and_closed() -> None:
         assert schema(name)["$id"].endswith(f"/{name}.schema.json")
 
 
-def test_the_shipped_specification_loads_and_is_traced(specification) -> None:
-    """No fault, and every MUST is judged by a case or says why not."""
-    assert traceability.gaps(specification) == []
+def test_the_shipped_specification_loads(specification) -> None:
+    """No fault, and cases of every kind of boundary."""
     assert list(specification.cases) == sorted(specification.cases)
     areas = {case.area for case in specification.cases.values()}
     assert {"SRC", "ISO", "TIM", "MEM", "CAL", "DAT", "VAL", "RET", "ERR"} <= areas
     for area in areas:
         entries = [c for c in specification.cases.values() if c.area == area]
         assert len({c.id.split(".")[1] for c in entries}) >= 2, area
-
-
-def test_a_requirement_without_a_case_is_a_gap(copy: Path) -> None:
-    """A MUST that nothing observes is told."""
-    edit(copy / "requirements/src.yaml", "- id: CM-SRC-001", _requirement("CM-SRC-900"))
-    gaps = traceability.gaps(codemode_spec.load(copy))
-    assert [str(gap) for gap in gaps] == ["requirements/src.yaml: /CM-SRC-900: no case judges it"]
-
-
-def _requirement(name: str) -> str:
-    return (
-        f"- {{id: {name}, class: budgets, level: MUST, text: It is., why: So.,"
-        " roles: [engine], origin: [design], since: 1-draft.1}\n- id: CM-SRC-001"
-    )
 
 
 PLANTED = [
@@ -229,3 +213,12 @@ def test_the_tables_agree_with_their_files() -> None:
     assert tables.errors["host_calls_limit"].text({"limit": 3, "operation": "x"}) == (
         "the program made 3 host calls already"
     )
+
+
+def test_a_code_that_a_program_sees_can_stand_in_its_result() -> None:
+    """Uncaught, it reaches the client unchanged, so the worker must be able to send it."""
+    errors = codemode_spec.load_tables().errors.values()
+    seen = {error.code for error in errors if "script" in error.seen_by}
+    assert "pattern_blocked" in seen
+    assert {error.code for error in errors if "result" in error.frames} >= seen
+    assert all("client" in error.seen_by for error in errors if error.code in seen)

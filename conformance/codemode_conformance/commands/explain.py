@@ -32,7 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the explanation."""
-    specification = codemode_spec.load()
+    specification = codemode_spec.shipped()
     wanted = arguments.id
     if wanted.upper() in specification.requirements:
         print("\n".join(_requirement(specification.requirements[wanted.upper()], specification)))
@@ -54,13 +54,23 @@ def _wrapped(text: str, indent: str) -> str:
     )
 
 
+def _concerns(item: Requirement) -> Iterator[str]:
+    """Of which targets it is asked, and the entries of the tables that it speaks of."""
+    if item.capability is not None:
+        yield f"  Asked only of a target that claims `{item.capability}`."
+    for name, values in item.alternatives.items():
+        yield f"  Only where {name} is {' or '.join(values)}."
+    for key, names in (("Needs", item.needs), ("Codes", item.codes), ("Rows", item.rows)):
+        if names:
+            yield f"  {key}: {', '.join(names)}."
+
+
 def _requirement(item: Requirement, specification: Specification) -> Iterator[str]:
     yield f"{item.id}  {item.klass}, {item.level}, since {item.since}"
     yield _wrapped(item.text, "  ")
     yield _wrapped(f"Why: {item.why}", "  ")
     yield f"  Promised by: {', '.join(item.origin)}. Judged in the roles: {', '.join(item.roles)}."
-    if item.capability is not None:
-        yield f"  Asked only of a target that claims `{item.capability}`."
+    yield from _concerns(item)
     if item.untestable is not None:
         yield f"  No case observes it ({item.untestable[0]}): {item.untestable[1]}"
     judged: dict[str, list[str]] = {}
@@ -70,6 +80,8 @@ def _requirement(item: Requirement, specification: Specification) -> Iterator[st
                 judged.setdefault(case.id, []).append(layer)
     for name, layers in judged.items():
         yield f"  {name} ({', '.join(layers)}): {specification.cases[name].title}"
+    if item.id in specification.pending.groups["requirements"]:
+        yield "  No case judges it yet."
 
 
 def _conditions(case: Case) -> Iterator[str]:
@@ -82,6 +94,8 @@ def _conditions(case: Case) -> Iterator[str]:
         yield f"Only where the target names a number for {', '.join(case.effective)}"
     for name, number in case.data.get("least", {}).items():
         yield f"Only where {name} is {number} at least"
+    for name, sides in case.edges.items():
+        yield f"Stands {' and '.join(sides)} the limit of {name}"
     for name, value in case.set.items():
         yield f"Sets {name} to {value}"
     for name, value in case.prefer.items():

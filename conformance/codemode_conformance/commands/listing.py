@@ -28,10 +28,10 @@ def execute(arguments: argparse.Namespace) -> int:
             (t.name, t.version, ", ".join(t.roles)) for t in map(find_target, shipped_targets())
         ]
     elif arguments.what == "requirements":
-        requirements = codemode_spec.load().requirements.values()
+        requirements = codemode_spec.shipped().requirements.values()
         rows = [(r.id, f"{r.klass}, {r.level}", r.text) for r in requirements]
     else:
-        cases = codemode_spec.load().cases.values()
+        cases = codemode_spec.shipped().cases.values()
         rows = [(c.id, " ".join(sorted(set(c.requirements.values()))), c.title) for c in cases]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     for first, second, third in rows:

@@ -86,7 +86,7 @@ def _report(text: str) -> tuple[str, Path]:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run, print, write; the exit code says what came of it."""
-    specification = codemode_spec.load()
+    specification = codemode_spec.shipped()
     cases = select(specification, arguments)
     for _, path in arguments.report:
         _try(path)

@@ -44,7 +44,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prove each case and count."""
-    specification = codemode_spec.load()
+    specification = codemode_spec.shipped()
     if arguments.record is not None:
         _record(specification, arguments.record)
         recording = recordings.read(arguments.record.read_text(encoding="utf-8"))

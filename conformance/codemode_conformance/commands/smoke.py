@@ -38,7 +38,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run the steps; 0 when each that applies holds."""
-    specification = codemode_spec.load()
+    specification = codemode_spec.shipped()
     target = find_target(arguments.target)
     name = role_name(target, arguments.role)
     installed = install(target, lambda line: print(line, file=sys.stderr, flush=True))

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import codemode_spec
-from codemode_spec import schemas, traceability
+from codemode_spec import SpecificationError, schemas, traceability
+
+from codemode_conformance.commands import spec_explore, spec_export
 
 if TYPE_CHECKING:
     import argparse
@@ -24,20 +26,28 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     schema = actions.add_parser("schema", help="print one JSON Schema")
     schema.add_argument("name", choices=schemas.schema_names())
     schema.set_defaults(execute=_schema)
+    spec_explore.add(actions)
+    spec_export.add(actions)
 
 
 def _check(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
     specification = codemode_spec.load(arguments.root)
+    found = spec_export.check(arguments.root, specification)
+    if found:
+        raise SpecificationError(found)
     gaps = traceability.gaps(specification)
     for gap in gaps:
         print(gap)
     tables = specification.tables
+    pending = specification.pending
+    groups = ", ".join(f"{len(entries)} {key}" for key, entries in pending.groups.items())
     print(
         f"specification {specification.revision}: {len(tables.rows)} policy rows, "
         f"{len(tables.errors)} error codes, {len(specification.requirements)} requirements, "
-        f"{len(specification.cases)} cases {specification.cases_digest[:16]}; {len(gaps)} gaps "
-        f"in {time.monotonic() - started:.1f} s"
+        f"{len(specification.cases)} cases {specification.cases_digest[:16]}, "
+        f"{spec_export.counts()} vectors; {len(gaps)} gaps, "
+        f"{pending.count} pending ({groups}) in {time.monotonic() - started:.1f} s"
     )
     return 1 if gaps else 0
 

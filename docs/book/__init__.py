@@ -1,0 +1,1 @@
+"""The pages of the book that are rendered from the specification's data when it is built."""

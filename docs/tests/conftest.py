@@ -1,0 +1,6 @@
+"""Makes the book's own package importable."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -1,0 +1,374 @@
+"""What the model says of one program: outcome, calls and reasons. Equal inputs, equal answers."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from codemode_spec.model import parent as parents
+from codemode_spec.model import server
+from codemode_spec.model import worker as workers
+from codemode_spec.model.expressions import Snapshot, snapshot
+from codemode_spec.model.running import Asks, Coroutine, Does, Forks, ProgramError, Returned, run
+from codemode_spec.model.terms import (
+    UNCAUGHT,
+    Answer,
+    Dispatch,
+    End,
+    HostCall,
+    Note,
+    Outcome,
+    Refusal,
+    Reply,
+    Result,
+    Rules,
+)
+from codemode_spec.sizes import size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from codemode_spec.cases import Behaviour, OperationSpec
+    from codemode_spec.model.ledger import Step
+    from codemode_spec.model.server import Request
+    from codemode_spec.model.steps import Program
+
+VALUES_OF_FAILURE: Final = ("operation_failed", "read_only_violation", "host_result_invalid")
+"""The errors that `operation_failure: value` turns into values."""
+
+
+class Made(NamedTuple):
+    """One dispatched call: the operation, and the arguments as they crossed the boundary."""
+
+    operation: str
+    arguments: Any
+    odd: tuple[tuple[tuple[str | int, ...], str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The outcome, the value's marks, the calls in order, the most open at once, and why.
+
+    `elapsed_ms` is on the clock of the scripted operations; computing takes no time on it.
+    """
+
+    outcome: Outcome
+    odd: tuple[tuple[tuple[str | int, ...], str], ...]
+    calls: tuple[Made, ...]
+    overlap: int
+    elapsed_ms: int
+    notes: tuple[Note, ...]
+
+
+def predict(
+    rules: Rules,
+    program: Program,
+    operations: Mapping[str, OperationSpec],
+    *,
+    request: Request | None = None,
+    cancel_after_call: int | None = None,
+) -> Prediction:
+    """What a conforming boundary answers to a program whose operations behave as scripted."""
+    invocation = _Invocation(rules, operations, cancel_after_call)
+    if request is not None:
+        admitted = server.admit(rules, server.Admission(), request)
+        invocation.notes += admitted.notes
+        if admitted.error is not None:
+            return invocation.predicted(Outcome(error=admitted.error))
+    return invocation.predicted(invocation.run(run(program, {})))
+
+
+@dataclass(eq=False)
+class _Task:
+    """One branch under way, and the one that waits for it."""
+
+    steps: Coroutine
+    outer: _Task | None = None
+    open: int = 0
+
+
+@dataclass
+class _Pending:
+    """An answer that an operation will give."""
+
+    at: int
+    number: int
+    answer: Answer
+    turn: int | None
+    operation: str
+
+
+@dataclass
+class _Invocation:
+    rules: Rules
+    operations: Mapping[str, OperationSpec]
+    cancel_after_call: int | None
+    notes: list[Note] = field(default_factory=list)
+    calls: list[Made] = field(default_factory=list)
+    overlap: int = 0
+    now: int = 0
+    odd: tuple[tuple[tuple[str | int, ...], str], ...] = ()
+    outcome: Outcome | None = None
+
+    def __post_init__(self) -> None:
+        self._ready: deque[tuple[_Task, Any]] = deque()
+        self._by_call: dict[int, _Task | None] = {}
+        self._queued: deque[_Task | None] = deque()
+        self._pending: list[_Pending] = []
+        self._turns: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
+        parent = parents.start(self.rules)
+        self._parent = parents.on_event(self.rules, parent, "execute_sent").parent
+        self._worker, _ = workers.on_event(self.rules, workers.start(self.rules), "execute")
+
+    def predicted(self, outcome: Outcome) -> Prediction:
+        return Prediction(
+            outcome, self.odd, tuple(self.calls), self.overlap, self.now, tuple(self.notes)
+        )
+
+    def run(self, root: Coroutine) -> Outcome:
+        """Run to the one outcome: branches in the order in which they can go on, then answers."""
+        self._root = _Task(root)
+        self._ready.append((self._root, None))
+        while self.outcome is None:
+            if self._ready:
+                self._go_on(*self._ready.popleft())
+            elif not self._next_answer():
+                self._no_way_on()
+        return self.outcome
+
+    # The program.
+
+    def _go_on(self, task: _Task, value: Any) -> None:
+        try:
+            if isinstance(value, ProgramError):
+                want = task.steps.throw(value)
+            else:
+                want = task.steps.send(value)
+        except StopIteration:
+            self._ended(task)
+        except Returned as returned:
+            if task.outer is None:
+                self._settle(snapshot(returned.value, self.rules))
+            else:
+                self._ended(task)
+        except ProgramError as thrown:
+            self._threw(task, thrown)
+        else:
+            self._wants(task, want)
+
+    def _ended(self, task: _Task) -> None:
+        if task.outer is None:
+            self._settle(Snapshot(present=False))
+            return
+        task.outer.open -= 1
+        if task.outer.open == 0:
+            self._ready.append((task.outer, None))
+
+    def _threw(self, task: _Task, thrown: ProgramError) -> None:
+        if task.outer is not None and thrown.catchable:
+            # The first rejection is that of the group; what its other branches do is not seen.
+            if task.outer.open > 0:
+                task.outer.open = -1
+                self._ready.append((task.outer, thrown))
+            return
+        self._finish(workers.Settled(thrown=thrown.error or UNCAUGHT))
+
+    def _wants(self, task: _Task, want: Asks | Forks | Does) -> None:
+        match want:
+            case Asks():
+                self._asks(task, want)
+            case Forks(branches=branches):
+                task.open = len(branches)
+                self._ready.extend((_Task(steps, task), None) for steps in branches)
+                if not branches:
+                    self._ready.append((task, None))
+            case Does(kind="spin"):
+                self._time_is_up()
+            case Does(kind="stall"):
+                self._note("program", "stall", "it waits for what never comes")
+            case Does(kind="syntax"):
+                self._finish(workers.Settled(thrown=UNCAUGHT._replace(reason="syntax")))
+            case Does(kind=kind):
+                error = UNCAUGHT._replace(reason=kind)
+                catchable = (
+                    kind == "stack" or self.rules.alternatives["memory_error"] == "catchable"
+                )
+                self._ready.append((task, ProgramError(error, catchable=catchable)))
+
+    # Calls.
+
+    def _asks(self, task: _Task, asks: Asks) -> None:
+        copied = snapshot(asks.arguments, self.rules)
+        value = copied.value if copied.present else {}
+        too_deep = copied.depth > self.rules.policy["value_depth"]
+        framed = copied.size + _frame_around(asks.operation)
+        wish = workers.Wish(
+            asks.operation,
+            (value, copied.odd),
+            fault=copied.fault or ("too_deep" if too_deep else None),
+            fits=framed <= self.rules.policy["ipc_frame_bytes"],
+            size=framed,
+        )
+        asking = workers.ask(self.rules, self._worker, wish)
+        self._note("program", "call", f"asks for {asks.operation}")
+        self._asked(asking, task if asks.awaited else None, task)
+
+    def _asked(self, asking: workers.Asking, waiting: _Task | None, asker: _Task | None) -> None:
+        self._worker = asking.worker
+        self.notes += asking.notes
+        goes_on = asker is not None and waiting is None
+        if asking.error is not None:
+            self._refused(asking.error, waiting)
+        elif asking.frame is not None:
+            self._by_call[asking.frame.call_id] = waiting
+            self._send(asking.frame)
+        else:
+            self._queued.append(waiting)
+        if goes_on and asker is not None:
+            self._ready.append((asker, None))
+
+    def _refused(self, error: Refusal, waiting: _Task | None) -> None:
+        if self.rules.ends(error.code):
+            self._finish(workers.Settled(thrown=error))
+        elif waiting is not None:
+            as_value = self.rules.alternatives["operation_failure"] == "value"
+            if as_value and error.code in VALUES_OF_FAILURE:
+                self._ready.append((waiting, {"success": False, **error.fields()}))
+            else:
+                self._ready.append((waiting, ProgramError(error)))
+
+    def _send(self, frame: HostCall) -> None:
+        self._do(parents.on_event(self.rules, self._parent, "host_call", frame))
+
+    def _do(self, step: Step) -> None:
+        """Take a step of the parent, and do what it says."""
+        self._parent = step.parent
+        self.notes += step.notes
+        for action in step.actions:
+            if isinstance(action, Dispatch):
+                self._dispatch(action)
+            elif isinstance(action, Reply):
+                self._reply(action)
+            elif isinstance(action, End):
+                self.outcome = action.outcome
+
+    def _dispatch(self, action: Dispatch) -> None:
+        value, odd = action.arguments
+        self.calls.append(Made(action.operation, value, odd))
+        self.overlap = max(self.overlap, len(self._parent.in_flight))
+        operation = self.operations[action.operation]
+        count = self._counts[action.operation] = self._counts.get(action.operation, 0) + 1
+        behaviour = operation.behaviour[min(count, len(operation.behaviour)) - 1]
+        turn = operation.release.index(count) if count in operation.release else None
+        if behaviour.kind != "never":
+            answer = _answer(action.call_id, behaviour, self.rules)
+            at = self.now + behaviour.delay_ms
+            self._pending.append(_Pending(at, len(self.calls), answer, turn, action.operation))
+        if self.cancel_after_call == len(self.calls):
+            self._note("client", "cancel", "the client cancels")
+            self._do(parents.on_event(self.rules, self._parent, "cancel"))
+
+    def _next_answer(self) -> bool:
+        due = [
+            pending
+            for pending in self._pending
+            if pending.turn is None or pending.turn == self._turns.get(pending.operation, 0)
+        ]
+        if not due:
+            return False
+        first = min(due, key=lambda pending: (pending.at, pending.number))
+        self._pending.remove(first)
+        if first.turn is not None:
+            self._turns[first.operation] = first.turn + 1
+        counted = self.rules.alternatives["host_wait"] == "counted"
+        if counted and first.at > self.rules.policy["wall_time_ms"]:
+            self._time_is_up()
+            return True
+        self.now = max(self.now, first.at)
+        self._note("host", "answer", f"call {first.answer.call_id} of {first.operation} answers")
+        self._do(parents.on_answer(self.rules, self._parent, first.answer))
+        return True
+
+    def _reply(self, reply: Reply) -> None:
+        if reply.call_id not in self._worker.in_flight:
+            return
+        before = self._worker
+        asking = workers.on_reply(self.rules, before, reply.call_id, reply.error)
+        self._worker = asking.worker
+        waiting = self._by_call[reply.call_id]
+        if reply.error is not None:
+            self._refused(reply.error, waiting)
+        elif waiting is not None:
+            self._ready.append((waiting, reply.value))
+        if len(asking.worker.waiting) < len(before.waiting):
+            self._asked(asking, self._queued.popleft(), None)
+
+    # The end.
+
+    def _no_way_on(self) -> None:
+        """Nothing can go on: an operation never answers, or nothing is outstanding at all."""
+        at_once = self.rules.alternatives["stall"] == "at_once"
+        if self._parent.in_flight or not at_once:
+            self._time_is_up()
+        else:
+            self._note("program", "stall", "nothing is outstanding: it can never settle")
+            self._finish(workers.Settled(thrown=UNCAUGHT._replace(reason="stalled")))
+
+    def _time_is_up(self) -> None:
+        limit = self.rules.policy["wall_time_ms"]
+        self.now = max(self.now, limit)
+        self._do(parents.on_event(self.rules, self._parent, parents.TIME_UP))
+        error = Refusal("deadline_exceeded", limit=limit)
+        self._note("worker", "interrupt", f"the worker's own clock ends it: {error.code}")
+        self._result(Result(error=error))
+
+    def _settle(self, copied: Snapshot) -> None:
+        self.odd = copied.odd
+        self._finish(
+            workers.Settled(copied.present, copied.value, copied.size, copied.depth, copied.fault)
+        )
+
+    def _finish(self, settled: workers.Settled) -> None:
+        if self.outcome is not None:
+            return
+        if self.rules.alternatives["late_calls"] == "reject" and self._worker.in_flight:
+            self._note("worker", "late", "a call that was sent is left unobserved: the run fails")
+            settled = workers.Settled(thrown=UNCAUGHT)
+        result, notes = workers.finish(self.rules, self._worker, settled)
+        self.notes += notes
+        self._result(result)
+
+    def _result(self, result: Result) -> None:
+        self._do(parents.on_event(self.rules, self._parent, "result", result))
+        if self.outcome is None:
+            self._do(parents.on_event(self.rules, self._parent, "exit_zero"))
+
+    def _note(self, place: str, check: str, text: str) -> None:
+        self.notes.append(Note(place, check, True, text))
+
+
+def _frame_around(operation: str) -> int:
+    """The bytes of a host_call frame around its arguments, with the longest ids."""
+    largest = 2**53 - 1
+    frame = {
+        "type": "host_call",
+        "invocation_id": largest,
+        "call_id": largest,
+        "operation": operation,
+        "arguments": 0,
+    }
+    return size_of(frame, 1) - 1
+
+
+def _answer(call_id: int, behaviour: Behaviour, rules: Rules) -> Answer:
+    if behaviour.kind == "fail":
+        return Answer(call_id, fault="failed")
+    if behaviour.kind == "odd":
+        return Answer(call_id, fault="not_json")
+    copied = snapshot(behaviour.value, rules)
+    fault = copied.fault
+    if copied.depth > rules.policy["value_depth"]:
+        fault = "too_deep"
+    return Answer(call_id, copied.size, fault, copied.value)

@@ -1,0 +1,130 @@
+"""Programs in the model's words: what a program does at the boundary, step by step, as data.
+
+A program is a list of steps. Names start as 0; `add` and `push` change them. A call that is
+refused throws an error of the bridge, which `try` may catch unless it ends the invocation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Program: TypeAlias = "tuple[Step, ...]"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A host call; `awaited` is false for one that is sent and not looked at."""
+
+    operation: str
+    arguments: Any = field(default_factory=dict)
+    name: str | None = None
+    awaited: bool = True
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """Branches that start in order and run side by side; the first that throws throws here."""
+
+    branches: tuple[Program, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Steps that are repeated, with the number of the turn as `name`."""
+
+    times: int
+    steps: Program
+    name: str = "i"
+
+
+@dataclass(frozen=True)
+class Try:
+    """Steps, and those that handle what they throw, with the error as `name`."""
+
+    steps: Program
+    handler: Program
+    name: str = "e"
+
+
+@dataclass(frozen=True)
+class Set:
+    """A name gets a value; `how` is `set`, `add` (a number) or `push` (onto a list)."""
+
+    how: str
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Return:
+    """The program returns the value of an expression."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Throw:
+    """The program throws: an error of its own, or with `name` the very one that it caught."""
+
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Act:
+    """The program does something without an end: `spin`, `stall`, `memory`, `stack`, `syntax`."""
+
+    kind: str
+
+
+Step: TypeAlias = Call | Parallel | Repeat | Try | Set | Return | Throw | Act
+
+
+def program(data: list[Any]) -> Program:
+    """The program of a list of steps as data, valid by `steps.schema.json`, templates filled."""
+    return tuple(map(_step, data))
+
+
+def _step(data: Mapping[str, Any]) -> Step:
+    match data:
+        case {"call": name}:
+            return Call(name, data.get("arguments", {}), data.get("as"))
+        case {"send": name}:
+            return Call(name, data.get("arguments", {}), awaited=False)
+        case {"return": value}:
+            return Return(value)
+        case {"throw": name}:
+            return Throw(name)
+        case {"act": kind}:
+            return Act(kind)
+    return _block(data) or _change(data)
+
+
+def _block(data: Mapping[str, Any]) -> Step | None:
+    match data:
+        case {"all": list(branches)}:
+            return Parallel(tuple(map(program, branches)))
+        case {"all": {"times": times, "do": steps}}:
+            inner = program(steps)
+            return Parallel(
+                tuple((Set("set", "i", number), *inner) for number in range(int(times)))
+            )
+        case {"repeat": times, "do": steps}:
+            return Repeat(int(times), program(steps), data.get("as", "i"))
+        case {"try": steps}:
+            return Try(program(steps), program(data.get("catch", [])), data.get("as", "e"))
+    return None
+
+
+def _change(data: Mapping[str, Any]) -> Set:
+    match data:
+        case {"set": name, "to": value}:
+            return Set("set", name, value)
+        case {"add": name}:
+            return Set("add", name, data.get("by", 1))
+        case {"push": name, "value": value}:
+            return Set("push", name, value)
+    raise ValueError(f"no step of the model: {data}")
