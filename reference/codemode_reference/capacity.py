@@ -15,19 +15,22 @@ if TYPE_CHECKING:
 
 
 class Capacity:
-    """The account of `server_invocations` and `server_workers`."""
+    """The account of `server_invocations` and `server_workers`; `policy` may be replaced.
+
+    A worker that was started ahead is none here until a program has it: those give way.
+    """
 
     def __init__(self, policy: Mapping[str, int]) -> None:
-        self._policy = policy
+        self.policy = policy
         self.invocations = 0
         self.workers = 0
 
     def refusal(self) -> Failure | None:
         """Why no program can start now. Invocations are looked at before workers."""
-        limit = self._policy["server_invocations"]
+        limit = self.policy["server_invocations"]
         if self.invocations >= limit:
             return failure(Code.server_invocations_limit, limit=limit)
-        limit = self._policy["server_workers"]
+        limit = self.policy["server_workers"]
         if self.workers >= limit:
             return failure(Code.server_workers_limit, limit=limit)
         return None
@@ -41,13 +44,13 @@ class Capacity:
         finally:
             self.invocations -= 1
 
-    def worker(self) -> _Place:
+    def worker(self) -> Place:
         """The place of one worker, from before its start until it is reaped."""
         self.workers += 1
-        return _Place(self)
+        return Place(self)
 
 
-class _Place:
+class Place:
     """Given back once, however often it is asked."""
 
     def __init__(self, capacity: Capacity) -> None:

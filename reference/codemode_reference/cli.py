@@ -1,4 +1,4 @@
-"""The command line: `codemode_reference run FILE.js` and `codemode_reference serve`."""
+"""The command line: `run FILE.js`, `serve` and `protection` of `codemode_reference`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codemode_reference.codes import Code
 from codemode_reference.demonstration import operations
 from codemode_reference.errors import Failure, PolicyError
 from codemode_reference.parent import Parent, default_policy
@@ -51,15 +52,26 @@ def _run_command(options: argparse.Namespace) -> int:
         print(f"cannot read {options.file}: {reason}", file=sys.stderr)
         return USAGE
     try:
-        outcome = asyncio.run(_run(source, dict(options.policy)))
+        outcome = asyncio.run(_run(source, dict(options.policy), options.require_hardening))
     except PolicyError as error:
         print(f"{error.code}: {error}", file=sys.stderr)
-        return USAGE
+        return USAGE if error.code == Code.invalid_policy else FAILED
     except KeyboardInterrupt:
         return _SIGNALLED + signal.SIGINT
     except asyncio.CancelledError:
         return _SIGNALLED + signal.SIGTERM
     return _report(outcome, as_json=options.json)
+
+
+def _protection_command(_options: argparse.Namespace) -> int:
+    return asyncio.run(_protection())
+
+
+async def _protection() -> int:
+    parent = Parent()
+    print(parent.protection)
+    await parent.close()
+    return OK if parent.protection.protected else FAILED
 
 
 def _serve_command(options: argparse.Namespace) -> int:
@@ -75,12 +87,13 @@ def _serve_command(options: argparse.Namespace) -> int:
     return USAGE
 
 
-async def _run(source: str, rows: dict[str, int]) -> Outcome:
+async def _run(source: str, rows: dict[str, int], required: bool) -> Outcome:  # noqa: FBT001
     # What asyncio does for Ctrl-C: the invocation is cancelled and everything removed.
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    parent = Parent({**default_policy(), **rows}, operations())
+    policy = {**default_policy(), **rows}
+    parent = Parent(policy, operations(), require_hardening=required)
     try:
         return await parent.invoke(source)
     finally:
@@ -149,13 +162,27 @@ def _parser() -> argparse.ArgumentParser:
         type=_row,
         help="set one row of the policy, such as wall_time_ms=500 (repeatable)",
     )
+    _add_requirement(run)
     run.add_argument("--json", action="store_true", help="value or failure as one line of JSON")
+    shown = commands.add_parser(
+        "protection", help="show what protects the parent from its workers on this machine"
+    )
+    shown.set_defaults(command=_protection_command)
     _add_serve(commands.add_parser("serve", help="serve an MCP client over stdin and stdout"))
     return parser
 
 
+def _add_requirement(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--require-hardening",
+        action="store_true",
+        help="do not start where a layer that protects the parent is not available",
+    )
+
+
 def _add_serve(serve: argparse.ArgumentParser) -> None:
     serve.set_defaults(command=_serve_command)
+    _add_requirement(serve)
     serve.add_argument(
         "--mode",
         choices=("direct", "code"),

@@ -11,6 +11,7 @@ class Code(StrEnum):
     """The codes that this implementation raises itself; each one stands in `errors.json`."""
 
     invalid_policy = auto()
+    hardening_unavailable = auto()
     invalid_arguments = auto()
     source_empty = auto()
     source_bytes_limit = auto()

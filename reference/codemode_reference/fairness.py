@@ -28,7 +28,7 @@ class Turns(Generic[CallT]):
     """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._running: set[CallT] = set()
         # In the order of their turns; the owner that was served last is the last one.
         self._waiting: dict[Hashable, deque[CallT]] = {}
@@ -60,7 +60,7 @@ class Turns(Generic[CallT]):
 
     def _start(self) -> list[CallT]:
         started: list[CallT] = []
-        while self._waiting and len(self._running) < self._limit:
+        while self._waiting and len(self._running) < self.limit:
             owner, queue = next(iter(self._waiting.items()))
             del self._waiting[owner]
             call = queue.popleft()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from codemode_reference.operations import Catalogue
     from codemode_reference.process import Worker
     from codemode_reference.session import Action, Outcome, Session
+    from codemode_reference.stop import Stop
 
 _log = logging.getLogger(__name__)
 _CHUNK = 65536
@@ -40,9 +41,9 @@ class Host:
 
 
 class Run:
-    """Drives one worker to its one outcome. Use `outcome` once, then `tear_down`.
+    """Drives one worker to its one outcome. Use `outcome` once, then `end`, then perhaps `gone`.
 
-    `reaped` is called when the worker is gone for good, which may be after `tear_down`.
+    `reaped` is called when the worker is gone for good, which may be after `gone`.
     """
 
     def __init__(
@@ -63,33 +64,30 @@ class Run:
         self._loop = asyncio.get_running_loop()
         self._outcome: asyncio.Future[Outcome] = self._loop.create_future()
         self._exited: asyncio.Future[None] = self._loop.create_future()
-        self._cancels: Sequence[asyncio.Event] = ()
+        self._stop: Stop | None = None
         self._calls: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._queue = bytearray()
         self._unsent = 0
         self._started: float | None = None
 
-    async def outcome(self, execute: bytes, cancels: Sequence[asyncio.Event]) -> Outcome:
-        """Hand over the `execute` frame and wait for the end, which any of `cancels` brings."""
-        self._cancels = cancels
+    async def outcome(self, execute: bytes, stop: Stop) -> Outcome:
+        """Hand over the `execute` frame and wait for the end, which `stop` may bring."""
+        self._stop = stop
         self._unsent = len(execute)
         self._watch_exit()
         self._loop.add_reader(self._worker.stdout, self._on_stdout)
         self._loop.add_reader(self._worker.stderr, self._on_stderr)
         self._after("start_timeout", self._policy["start_timeout_ms"])
         self._write(execute)
-        waiters = [asyncio.ensure_future(cancel.wait()) for cancel in cancels]
-        for waiter in waiters:
-            waiter.add_done_callback(self._on_cancel)
+        stop.listen(partial(self._last_word, "cancel"))
         try:
             return await self._outcome
         finally:
-            for waiter in waiters:
-                waiter.cancel()
+            stop.close()
 
-    async def tear_down(self) -> None:
-        """Stop everything, kill what is left of the worker, reap it, close its pipes."""
+    def end(self) -> bool:
+        """Stop everything and kill what is left of the worker; whether it is gone and reaped."""
         # Without an outcome yet if the calling task was cancelled: an operation that answers later
         # must not write, because the numbers of the pipes may be those of other files by then.
         self._session.event("cancel")
@@ -101,6 +99,12 @@ class Run:
         self._loop.remove_reader(self._worker.stderr)
         # Before reaping: the worker's number, and with it its group, is still its own.
         self._worker.kill()
+        if self._exited.done():
+            self._reap()
+        return self._exited.done()
+
+    async def gone(self) -> None:
+        """After `end`: wait until the worker can be reaped, at most `reap_ms`, and reap it."""
         try:
             await asyncio.wait([self._exited], timeout=self._policy["reap_ms"] / 1000)
         except asyncio.CancelledError:
@@ -140,10 +144,6 @@ class Run:
             pass
         if not self._outcome.done():
             self._take(partial(self._session.event, event))
-
-    def _on_cancel(self, waiter: asyncio.Future[Any]) -> None:
-        if not waiter.cancelled():
-            self._last_word("cancel")
 
     # Bytes
 
@@ -216,8 +216,8 @@ class Run:
         self._timers[event] = self._loop.call_later(milliseconds / 1000, self._on_timer, event)
 
     def _on_timer(self, event: str) -> None:
-        cancelled = any(cancel.is_set() for cancel in self._cancels)
-        self._last_word("cancel" if cancelled else event)
+        stopped = self._stop is not None and self._stop.is_set()
+        self._last_word("cancel" if stopped else event)
 
     # Actions
 

@@ -41,13 +41,16 @@ def serve(options: Namespace, version: str) -> int:
     policy = {**default_policy(), **_policy(options.policy)}
     operations = _operations(options)
     programs = options.mode == "code"
-    return asyncio.run(_serve(policy, operations, version, programs=programs))
+    parent = Parent(
+        policy,
+        operations,
+        require_hardening=options.require_hardening,
+        started_ahead=1 if programs else 0,
+    )
+    return asyncio.run(_serve(parent, version, programs=programs))
 
 
-async def _serve(
-    policy: dict[str, Any], operations: Sequence[Operation], version: str, *, programs: bool
-) -> int:
-    parent = Parent(policy, operations)
+async def _serve(parent: Parent, version: str, *, programs: bool) -> int:
     stop = asyncio.Event()
     caught: list[int] = []
 
