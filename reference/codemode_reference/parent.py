@@ -11,7 +11,7 @@ from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 from codemode_reference import direct, scratch, wire
 from codemode_reference.bundle import worker_program
-from codemode_reference.capacity import Capacity
+from codemode_reference.capacity import Capacity, InUse
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, PolicyError, failure
 from codemode_reference.evidence import Statistics
@@ -131,6 +131,13 @@ class Parent:
         `client` is a number of whoever calls, who keeps what it opens.
         """
         return await direct.call(self._host, self.catalogue, operation, arguments, client)
+
+    @property
+    def in_use(self) -> InUse:
+        """What is taken of the server's slots, with the calls that wait for one."""
+        turns = self._host.slots.turns
+        taken = self._capacity.invocations, self._capacity.workers
+        return InUse(*taken, self._workers.waiting, turns.running, turns.waiting)
 
     async def ready(self) -> None:
         """Wait until the workers that are started ahead have been started."""

@@ -78,6 +78,11 @@ class Workers:
         self._used = float("-inf")
         self._closed = False
 
+    @property
+    def waiting(self) -> int:
+        """How many workers wait."""
+        return len(self._idle)
+
     async def start(self, stop: Stop, unwanted: Callable[[], None]) -> Place | None:
         """A fresh worker, None if `stop` came first. Raises OSError.
 
