@@ -56,7 +56,8 @@ class Parent:
     `policy` names every row of the profile (see `default_policy`). `worker_command` replaces the
     worker program. `require_hardening` refuses a machine where a layer of `protection` is missing,
     `started_ahead` keeps workers ready. Raises PolicyError for a policy or catalogue that is not
-    valid. Several invocations may run at once; `close` when done.
+    valid, RuntimeError where no thread can be started. Several invocations may run at once; `close`
+    when done.
     """
 
     def __init__(
@@ -83,15 +84,15 @@ class Parent:
                 words, self.protection = install(self._scratch.path, program)
             if require_hardening:
                 self.protection.require()
+            if isinstance(started_ahead, int):
+                started_ahead = StartedAhead(started_ahead)
+            self._workers = Workers(words, self._scratch, started_ahead, self._room)
         except BaseException:
             self._scratch.close()
             raise
         self._capacity = Capacity(self.policy)
         slots = Slots(self.policy["server_host_operations"])
         self._host = Host(self.policy, slots, self._keep)
-        if isinstance(started_ahead, int):
-            started_ahead = StartedAhead(started_ahead)
-        self._workers = Workers(words, self._scratch, started_ahead, self._room)
         self._host_work: set[asyncio.Task[None]] = set()
         # What is still to end: how to cancel it, and how to wait for it.
         self._live: dict[Stop, asyncio.Future[None]] = {}

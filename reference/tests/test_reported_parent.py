@@ -210,6 +210,25 @@ def test_a_program_runs_in_the_least_heap_and_stack():
     story(tell, memory_bytes=1_048_576, stack_bytes=65_536)
 
 
+def test_threads_are_needed_at_the_start_and_not_later(monkeypatch, tmp_path):
+    """Where there is none there is no parent; one that is there starts its workers without more."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def no_room(thread):
+        raise RuntimeError("can't start new thread")
+
+    async def tell(parent, host):
+        with monkeypatch.context() as patch:
+            patch.setattr("threading.Thread.start", no_room)
+            for _ in range(5):
+                assert await parent.invoke("return 1") == Success(True, 1)
+            with pytest.raises(RuntimeError, match="new thread"):
+                Parent()
+
+    story(tell)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_names_that_become_one_method_are_told_apart():
     """B104: each method calls its own operation, by its name too."""
 
