@@ -152,9 +152,9 @@ def _memory(random: Random) -> Plan:
 
 def _stack(random: Random) -> Plan:
     wants = {"code": "code_rejected", "reason": "stack"}
-    # An engine that copes with the last two.
-    fine = ({"value": 60001}, {"value": 0})
-    return Plan("stack bomb", random.choice(_TOWERS), (wants, _CRASH, *fine))
+    # An engine that copes with the last two, and one whose parser says it as a syntax error.
+    others = {"value": 60001}, {"value": 0}, {"reason": "syntax", "detail": "stack overflow"}
+    return Plan("stack bomb", random.choice(_TOWERS), (wants, _CRASH, *others))
 
 
 def _kill(random: Random) -> Plan:

@@ -53,11 +53,11 @@ def story(tell, **rows):
     asyncio.run(run())
 
 
-async def killed(parent, host):
+async def killed(parent, host, by=signal.SIGKILL):
     """The worker dies in the middle of a call."""
     running = asyncio.create_task(parent.invoke("return codemode.gate('killed');"))
     await host.enter(len(host.sent) + 1)
-    os.kill(parent.last_stats.pid, signal.SIGKILL)
+    os.kill(parent.last_stats.pid, by)
     return (await running).code
 
 
@@ -107,6 +107,17 @@ def test_after_each_fault_the_next_program_has_its_value(code):
             assert await parent.invoke(f"return codemode.echo({turn});") == Success(True, turn)
 
     story(tell, wall_time_ms=1500)
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP"])
+def test_a_native_crash_is_a_lost_worker_and_no_more(name):
+    """B163: by whatever signal an engine dies."""
+
+    async def tell(parent, host):
+        assert await killed(parent, host, signal.Signals[name]) == "worker_exited"
+        assert await parent.invoke("return 1") == Success(True, 1)
+
+    story(tell)
 
 
 def test_thirty_faults_leave_no_zombie_and_no_descriptor():

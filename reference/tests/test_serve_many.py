@@ -247,6 +247,25 @@ def test_odd_ids_are_refused_or_come_back_exactly(tmp_path, odd):
     connected(tmp_path, story)
 
 
+def test_no_argument_widens_a_limit(tmp_path):
+    """B177: it is refused, nothing runs, and the limits are those of the server."""
+    wide = {"timeoutMs": 9e9, "heap": 9e9, "limits": {}, "wall_time_ms": 10_000, "code": "return 1"}
+
+    async def story(client):
+        for number, (name, value) in enumerate(wide.items()):
+            arguments = {"source": "return 1", name: value}
+            params = {"name": "code", "arguments": arguments}
+            client.send(id=number, method="tools/call", params=params)
+            result = (await client.answer(number))["result"]
+            assert (result["structuredContent"]["code"], result["isError"]) == (
+                "invalid_arguments",
+                True,
+            )
+        assert await client.program("loop", "for (;;);") == "deadline_exceeded"
+
+    connected(tmp_path, story, wall_time_ms=500)
+
+
 def test_values_of_every_kind_are_in_an_object(tmp_path):
     """B178: structured content is always an object, and its text the same JSON."""
 
