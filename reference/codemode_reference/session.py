@@ -198,6 +198,7 @@ class Session:
             self._ledger.leave(call_id)
             return self._refuse(call_id, failure(Code.invalid_arguments, operation=operation))
         if self._late(elapsed_ms):
+            self._ledger.leave(call_id)  # it will have no reply that could free its slot
             return []
         return [Dispatch(call_id, operation, frame["arguments"])]
 
