@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from book import errors, messages, policy, profiles, protocol, requirements
+from book import errors, messages, order, policy, profiles, protocol, requirements
 from book.markdown import code, paragraphs, words
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def rendered(specification: Specification) -> dict[str, str]:
         "errors.md": errors.page(specification),
         "frames.md": messages.frames_page(specification),
         "protocol.md": protocol.page(specification),
+        "order.md": order.page(specification),
         "adapter.md": messages.adapter_page(specification),
         "requirements/index.md": requirements.index_page(specification),
     }

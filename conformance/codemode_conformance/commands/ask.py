@@ -68,12 +68,14 @@ def execute(arguments: argparse.Namespace) -> int:
     exact = [case for case in found if case.id == arguments.case] or found
     readings = load_readings(cases)
     parted = asked = False
-    for case in exact:
+    for position, case in enumerate(exact):
+        if position:
+            print()
         print(f"{case.id}: {case.title}")
         try:
             answers = answer(case, specification, readings, arguments.profile, chosen)
         except NotApplicable as reason:
-            print(f"  not asked under {arguments.profile}: {reason}\n")
+            print(f"  not asked under {arguments.profile}: {reason}")
             continue
         asked = True
         for number, said in enumerate(answers, 1):
@@ -81,7 +83,6 @@ def execute(arguments: argparse.Namespace) -> int:
                 print(f"  program {number} of {len(answers)}")
             print("\n".join(_lines(said, every=arguments.all_steps)))
             parted = parted or bool(said.differs)
-        print()
     if not asked:
         raise UsageError(f"the model has no answer for {arguments.case}")
     return 1 if parted else 0
