@@ -156,5 +156,7 @@ def _set(step: Set, names: dict[str, Any]) -> None:
     if step.how == "add":
         value = names.get(step.name, 0) + value
     elif step.how == "push":
-        value = [*(names.get(step.name) or []), value]
+        kept = names.get(step.name)
+        value, pushed = kept if isinstance(kept, list) else [], value
+        value.append(pushed)
     names[step.name] = value
