@@ -172,24 +172,25 @@ class _Invocation:
         self._finish(workers.Settled(thrown=thrown.error or UNCAUGHT))
 
     def _wants(self, task: _Task, want: Asks | Forks | Does) -> None:
-        match want:
-            case Asks():
-                self._asks(task, want)
-            case Forks(branches=branches):
-                task.open = len(branches)
-                self._ready.extend((_Task(steps, task), None) for steps in branches)
-                if not branches:
-                    self._ready.append((task, None))
-            case Does(kind="spin"):
-                self._spins()
-            case Does(kind="stall"):
-                self._note("program", "stall", "it waits for what never comes")
-            case Does(kind=kind):
-                error = UNCAUGHT._replace(reason=kind)
-                catchable = (
-                    kind == "stack" or self.rules.alternatives["memory_error"] == "catchable"
-                )
-                self._ready.append((task, ProgramError(error, catchable=catchable)))
+        if isinstance(want, Asks):
+            self._asks(task, want)
+        elif isinstance(want, Forks):
+            task.open = len(want.branches)
+            self._ready.extend((_Task(steps, task), None) for steps in want.branches)
+            if not want.branches:
+                self._ready.append((task, None))
+        else:
+            self._does(task, want.kind)
+
+    def _does(self, task: _Task, kind: str) -> None:
+        if kind == "spin":
+            self._spins()
+        elif kind == "stall":
+            self._note("program", "stall", "it waits for what never comes")
+        else:
+            error = UNCAUGHT._replace(reason=kind)
+            catchable = kind == "stack" or self.rules.alternatives["memory_error"] == "catchable"
+            self._ready.append((task, ProgramError(error, catchable=catchable)))
 
     # Calls.
 
@@ -272,8 +273,6 @@ class _Invocation:
         return True
 
     def _reply(self, reply: Reply) -> None:
-        if reply.call_id not in self._worker.in_flight:
-            return
         before = self._worker
         asking = workers.on_reply(self.rules, before, reply.call_id, reply.error)
         self._worker = asking.worker
@@ -326,8 +325,6 @@ class _Invocation:
         )
 
     def _finish(self, settled: workers.Settled) -> None:
-        if self.outcome is not None:
-            return
         left = settled.thrown is None and self._worker.in_flight
         if left and self.rules.alternatives["late_calls"] == "reject":
             self._note("worker", "late", "a call that was sent is left unobserved: the run fails")
@@ -338,8 +335,7 @@ class _Invocation:
 
     def _result(self, result: Result) -> None:
         self._do(parents.on_event(self.rules, self._parent, "result", result))
-        if self.outcome is None:
-            self._do(parents.on_event(self.rules, self._parent, "exit_zero"))
+        self._do(parents.on_event(self.rules, self._parent, "exit_zero"))
 
     def _note(self, place: str, check: str, text: str) -> None:
         self.notes.append(Note(place, check, True, text))

@@ -115,8 +115,7 @@ def _want(step: Call | Parallel | Act, names: dict[str, Any]) -> Want:
         case Parallel():
             # Each branch has a turn of its own; what it adds or pushes is seen by all.
             return Forks(tuple(run(branch, _Scope(names)) for branch in step.branches))
-        case Act():
-            return Does(step.kind)
+    return Does(step.kind)
 
 
 class _Scope(dict[str, Any]):
