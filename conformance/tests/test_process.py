@@ -255,14 +255,17 @@ def test_a_daemon_without_a_mark_does_not_outlive_a_suite_that_is_alone(
     """It left the session and cleared its environment before anybody looked."""
     monkeypatch.setattr(kin, "_alone", True)
     code = (
-        "import os, sys, time\n"
+        "import os\n"
+        "read, write = os.pipe()\n"
         "if os.fork() == 0:\n"
         "    os.setsid()\n"
         "    if os.fork(): os._exit(0)\n"
         "    os.write(1, b'%d\\n' % os.getpid())\n"
-        "    for fd in range(3): os.close(fd)\n"
+        "    for fd in (0, 1, 2, write): os.close(fd)\n"
         "    os.execve('/bin/sleep', ['sleep', '600'], {})\n"
-        "os.wait()"
+        "os.close(write)\n"
+        "os.wait()\n"
+        "os.read(read, 1)"  # the number is written before the target exits
     )
     process = start(code)
     events = until(process, Exited)

@@ -1,5 +1,6 @@
 """A small, readable Code Mode parent and worker, driven by the tables of `codemode_spec`."""
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     )
     from codemode_reference.operations import Operation
     from codemode_reference.parent import Parent, default_policy
+    from codemode_reference.workers import StartedAhead
 
 __all__ = [
     "CodeModeError",
@@ -21,15 +23,23 @@ __all__ = [
     "OperationError",
     "Parent",
     "PolicyError",
+    "StartedAhead",
     "Success",
     "default_policy",
 ]
 
-_MODULES = {"Operation": "operations", "Parent": "parent", "default_policy": "parent"}
+_MODULES = {
+    "Operation": "operations",
+    "Parent": "parent",
+    "StartedAhead": "workers",
+    "default_policy": "parent",
+}
 
 
 def __getattr__(name: str) -> object:
     # Late, so that `python -m` is in `__main__`, which can answer Ctrl-C, before it imports.
+    if sys.platform == "win32":
+        raise ImportError("codemode_reference runs on Linux and macOS, not on Windows")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f"{__name__}.{_MODULES.get(name, 'errors')}")

@@ -10,6 +10,8 @@ import importlib.util
 import json
 import marshal
 import mmap
+import platform
+import sys
 from functools import cache
 from importlib.resources import files
 from string import Formatter
@@ -19,20 +21,36 @@ from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 from codemode_reference.codes import Code, Reason
 from codemode_reference.rules import frame_rules
+from codemode_reference.seccomp import filter_program
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from types import CodeType
 
     from codemode_spec.tables import Profile, Tables
 
 # In the order in which they need each other.
-MODULES = ("policy", "lines", "strict_json", "frames", "protocol", "hardening", "worker")
-SCRIPTS = ("primordials", "realm", "errors", "slots", "snapshot", "api", "main")
+MODULES = (
+    *("policy", "lines", "strict_json", "frames", "protocol"),
+    *("native", "landlock", "hardening", "worker"),
+)
+# What they import; a search along the path for each would take longer than to load them all.
+_EXTENSIONS = ("_json", "resource", "_ctypes")
+# The first ones prepare the realm, the others need the `execute` frame.
+PREPARING, RUNNING = ("primordials", "realm", "errors", "slots"), ("snapshot", "api", "main")
 
-# Runs in the worker: makes modules of the parts, gives tables attributes, starts `worker.main`.
+# Runs in the worker: loads extensions, makes modules of the parts, gives tables attributes, starts
+# `main` of the last module.
 _START = """
-import marshal, sys
-modules, data = marshal.loads(PARTS)
+import _imp, gc, marshal, sys
+# Before there is much to look through.
+gc.disable()
+extensions, modules, data = marshal.loads("PARTS")
+from _frozen_importlib import ModuleSpec
+for name, path in extensions:
+    spec = ModuleSpec(name, None, origin=path)
+    sys.modules[name] = made = _imp.create_dynamic(spec)
+    _imp.exec_dynamic(made)
 module = type(sys)
 namespace = type(sys.implementation)
 # Every module asks for it and none needs it; reading the real one would take a millisecond.
@@ -48,25 +66,45 @@ data = space(data)
 data.codes = space(data.codes)
 data.reasons = space(data.reasons)
 data.rows = [space(row) for row in data.rows]
+data.hardening = space(data.hardening)
 data.endpoint = space(data.endpoint)
 data.endpoint.transitions = {
     state: {event: space(step) for event, step in steps.items()}
     for state, steps in data.endpoint.transitions.items()
 }
-made.main(data)
+made.main(data, sys.argv[1:])
 """
 
 
 @cache
 def worker_program() -> bytes:
     """The contents of the worker's `.pyc`, for this interpreter. ImportError without an engine."""
-    root = files(__package__)
-    modules = [(name, _compile((root / f"{name}.py").read_text(), name)) for name in MODULES]
     tables = load_tables()
-    data = marshal.dumps((modules, worker_data(tables, tables.profiles[DEFAULT_PROFILE])))
-    start = _compile(_START.replace("PARTS", repr(data)), "start")
+    return pack(sources(), worker_data(tables, tables.profiles[DEFAULT_PROFILE]))
+
+
+def sources() -> dict[str, str]:
+    """The text of every module of the worker, the one with `main` last."""
+    root = files(__package__)
+    return {name: (root / f"{name}.py").read_text() for name in MODULES}
+
+
+def pack(modules: Mapping[str, str], data: dict[str, Any]) -> bytes:
+    """One `.pyc` that runs `main(data, words)` of the last of `modules`."""
+    compiled = [(name, _compile(text, name)) for name, text in modules.items()]
+    extensions = [(name, path) for name in _EXTENSIONS if (path := _extension_path(name))]
+    start = _compile(_START, "start")
+    parts = marshal.dumps((extensions, compiled, data))
+    constants = tuple(parts if value == "PARTS" else value for value in start.co_consts)
+    start = start.replace(co_consts=constants)
     # Flags, time and size of a source are not looked at when the file is run as the program.
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(start)
+
+
+def _extension_path(name: str) -> str | None:
+    """The file of an extension module; None if it is part of the interpreter."""
+    found = importlib.util.find_spec(name)
+    return found.origin if found is not None and found.has_location else None
 
 
 def _compile(source: str, name: str) -> CodeType:
@@ -96,7 +134,12 @@ def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
             for row in rows
         ],
         "frame_bytes": profile.rows["ipc_frame_bytes"].absolute_maximum,
-        "largest_heap": profile.rows["memory_bytes"].absolute_maximum,
+        "hardening": {
+            "largest_heap": profile.rows["memory_bytes"].absolute_maximum,
+            "longest_seconds": profile.rows["wall_time_ms"].absolute_maximum / 1000,
+            "linux": sys.platform == "linux",
+            "seccomp": filter_program(platform.machine()),
+        },
         "page_bytes": mmap.PAGESIZE,
         "bad_frame": endpoint.transitions[endpoint.initial]["malformed"].exit,
         "endpoint": {
@@ -108,15 +151,18 @@ def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
 
 
 def javascript() -> str:
-    """The boot script: a function of settings and `execute` frame that returns `control`."""
+    """The boot script: settings -> (`execute` frame -> `control`), in two functions."""
     folder = files(__package__) / "js"
-    parts = [(folder / f"{name}.js").read_text(encoding="ascii") for name in SCRIPTS]
-    head = (
-        '(function (settingsText, executeText) {\n"use strict";\n'
-        "const settings = JSON.parse(settingsText);\n"
-        "const execute = JSON.parse(JSON.parse(executeText));\n"
+
+    def texts(names: Sequence[str]) -> str:
+        return "\n".join((folder / f"{name}.js").read_text(encoding="ascii") for name in names)
+
+    return (
+        '(function (settingsText) {\n"use strict";\n'
+        f"const settings = JSON.parse(settingsText);\n{texts(PREPARING)}\n"
+        "return (executeText) => {\n"
+        f"const execute = parse(parse(executeText));\n{texts(RUNNING)}\n}};\n}})"
     )
-    return head + "\n".join(parts) + "\n})"
 
 
 def script_settings(tables: Tables) -> dict[str, Any]:

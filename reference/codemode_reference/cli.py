@@ -1,4 +1,4 @@
-"""The command line: `codemode_reference run FILE.js`."""
+"""The command line: `run FILE.js`, `serve` and `protection` of `codemode_reference`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codemode_reference.codes import Code
 from codemode_reference.demonstration import operations
 from codemode_reference.errors import Failure, PolicyError
 from codemode_reference.parent import Parent, default_policy
@@ -35,8 +36,15 @@ def version() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one program: 0 with its value on stdout, 1 with its failure on stderr, 2 for misuse."""
+    """Run one program: 0 with its value on stdout, 1 with its failure on stderr, 2 for misuse.
+
+    Or serve a client: 0 when it has left.
+    """
     options = _parser().parse_args(arguments)
+    return int(options.command(options))
+
+
+def _run_command(options: argparse.Namespace) -> int:
     try:
         source = Path(options.file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -44,10 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"cannot read {options.file}: {reason}", file=sys.stderr)
         return USAGE
     try:
-        outcome = asyncio.run(_run(source, dict(options.policy)))
+        outcome = asyncio.run(_run(source, dict(options.policy), options.require_hardening))
     except PolicyError as error:
         print(f"{error.code}: {error}", file=sys.stderr)
-        return USAGE
+        return USAGE if error.code == Code.invalid_policy else FAILED
     except KeyboardInterrupt:
         return _SIGNALLED + signal.SIGINT
     except asyncio.CancelledError:
@@ -55,12 +63,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _report(outcome, as_json=options.json)
 
 
-async def _run(source: str, rows: dict[str, int]) -> Outcome:
+def _protection_command(_options: argparse.Namespace) -> int:
+    return asyncio.run(_protection())
+
+
+async def _protection() -> int:
+    parent = Parent()
+    print(parent.protection)
+    await parent.close()
+    return OK if parent.protection.protected else FAILED
+
+
+def _serve_command(options: argparse.Namespace) -> int:
+    # Late: it takes longer to import than a program to run.
+    from codemode_reference.server.command import OptionError, serve  # noqa: PLC0415
+
+    try:
+        return serve(options, version())
+    except PolicyError as error:
+        print(f"{error.code}: {error}", file=sys.stderr)
+    except OptionError as error:
+        print(error, file=sys.stderr)
+    return USAGE
+
+
+async def _run(source: str, rows: dict[str, int], required: bool) -> Outcome:  # noqa: FBT001
     # What asyncio does for Ctrl-C: the invocation is cancelled and everything removed.
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    parent = Parent({**default_policy(), **rows}, operations())
+    policy = {**default_policy(), **rows}
+    parent = Parent(policy, operations(), require_hardening=required)
     try:
         return await parent.invoke(source)
     finally:
@@ -109,12 +142,17 @@ def _fits(character: str, encoding: str) -> bool:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m codemode_reference",
-        description="Run a program in a fresh worker with a few demonstration operations: "
-        "echo, add, list_files, slow.",
+        description="A small Code Mode implementation: each program runs in a fresh worker.",
     )
     parser.add_argument("--version", action="version", version=version())
-    commands = parser.add_subparsers(required=True, metavar="run")
-    run = commands.add_parser("run", help="run one program and print its value as JSON")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser(
+        "run",
+        help="run one program and print its value as JSON",
+        description="Run a program with a few demonstration operations: echo, repeat, add, "
+        "list_files, slow.",
+    )
+    run.set_defaults(command=_run_command)
     run.add_argument("file", metavar="FILE.js", help="the program: a function body with a return")
     run.add_argument(
         "--policy",
@@ -124,8 +162,47 @@ def _parser() -> argparse.ArgumentParser:
         type=_row,
         help="set one row of the policy, such as wall_time_ms=500 (repeatable)",
     )
+    _add_requirement(run)
     run.add_argument("--json", action="store_true", help="value or failure as one line of JSON")
+    shown = commands.add_parser(
+        "protection", help="show what protects the parent from its workers on this machine"
+    )
+    shown.set_defaults(command=_protection_command)
+    _add_serve(commands.add_parser("serve", help="serve an MCP client over stdin and stdout"))
     return parser
+
+
+def _add_requirement(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--require-hardening",
+        action="store_true",
+        help="do not start where a layer that protects the parent is not available",
+    )
+
+
+def _add_serve(serve: argparse.ArgumentParser) -> None:
+    serve.set_defaults(command=_serve_command)
+    _add_requirement(serve)
+    serve.add_argument(
+        "--mode",
+        choices=("direct", "code"),
+        default="direct",
+        help="each operation is a tool (the default), or one tool `code` runs programs",
+    )
+    serve.add_argument(
+        "--repo",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="a local git repository to serve instead of the built-in one (repeatable)",
+    )
+    serve.add_argument("--policy", metavar="FILE", help="rows of the policy as a JSON object")
+    serve.add_argument(
+        "--operations",
+        choices=("repositories", "demonstration"),
+        default="repositories",
+        help="what is served (default: repositories); demonstration is what `run` has",
+    )
 
 
 def _row(text: str) -> tuple[str, int]:

@@ -11,9 +11,12 @@ class Code(StrEnum):
     """The codes that this implementation raises itself; each one stands in `errors.json`."""
 
     invalid_policy = auto()
+    hardening_unavailable = auto()
     invalid_arguments = auto()
     source_empty = auto()
     source_bytes_limit = auto()
+    server_invocations_limit = auto()
+    server_workers_limit = auto()
     worker_start_failed = auto()
     worker_exited = auto()
     worker_protocol_error = auto()
@@ -23,12 +26,16 @@ class Code(StrEnum):
     final_result_bytes_limit = auto()
     host_calls_limit = auto()
     host_concurrency_limit = auto()
+    pages_limit = auto()
+    snapshots_limit = auto()
     host_result_bytes_limit = auto()
     cumulative_host_bytes_limit = auto()
+    server_host_operations_limit = auto()
     host_result_invalid = auto()
     operation_failed = auto()
     unknown_method = auto()
     unknown_operation = auto()
+    capability_denied = auto()
     internal_error = auto()
 
 

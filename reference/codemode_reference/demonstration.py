@@ -16,19 +16,23 @@ FILES = {
     "src/names.js": 911,
 }
 
+_MOST_TIMES = 1_000_000
+
 
 def operations() -> list[Operation]:
-    """`echo`, `add`, `list_files` and `slow`."""
+    """`echo`, `repeat`, `add`, `list_files` and `slow`."""
     number = {"type": "number"}
+    times = {"type": "integer", "minimum": 0, "maximum": _MOST_TIMES}
     return [
         Operation("echo", _echo),
+        Operation("repeat", _repeat, arguments=_object(text={"type": "string"}, times=times)),
         Operation("add", _add, arguments=_object(a=number, b=number)),
         Operation("list_files", _list_files, arguments=_object(folder={"type": "string"})),
         Operation("slow", _slow, arguments=_object(seconds=number)),
     ]
 
 
-def _object(**properties: dict[str, str]) -> dict[str, Any]:
+def _object(**properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
@@ -39,6 +43,10 @@ def _object(**properties: dict[str, str]) -> dict[str, Any]:
 
 async def _echo(arguments: Any) -> Any:
     return arguments
+
+
+async def _repeat(arguments: Any) -> Any:
+    return arguments["text"] * arguments["times"]
 
 
 async def _add(arguments: Any) -> Any:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from codemode_reference.errors import Failure
+    from codemode_reference.operations import Cost
 
 
 @dataclass(slots=True)
@@ -21,6 +22,8 @@ class Ledger:
 
     policy: Mapping[str, int]
     calls: int = 0
+    pages: int = 0
+    snapshots: int = 0
     in_flight: dict[int, str] = field(default_factory=dict)
     delivered_bytes: int = 0
 
@@ -43,6 +46,18 @@ class Ledger:
         if len(self.in_flight) >= limit:
             return failure(Code.host_concurrency_limit, operation=operation, limit=limit)
         self.in_flight[call_id] = operation
+        return None
+
+    def reserve(self, operation: str, cost: Cost) -> Failure | None:
+        """Charge the pages and snapshots of a call for good, or say what there is too little of."""
+        limit = self.policy["pages"]
+        if self.pages + cost.pages > limit:
+            return failure(Code.pages_limit, operation=operation, limit=limit)
+        limit = self.policy["snapshots"]
+        if self.snapshots + cost.snapshots > limit:
+            return failure(Code.snapshots_limit, operation=operation, limit=limit)
+        self.pages += cost.pages
+        self.snapshots += cost.snapshots
         return None
 
     def leave(self, call_id: int) -> str | None:

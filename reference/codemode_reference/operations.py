@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
 from types import MappingProxyType
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 JsonValue: TypeAlias = Any
 Handler: TypeAlias = Callable[[JsonValue], Awaitable[JsonValue]]
+Permission: TypeAlias = Callable[[JsonValue], bool]
+
+invocation: ContextVar[int] = ContextVar("invocation")
+"""The invocation that a handler works for: a number that is never used again."""
 
 # `call` and `help` are the API's own; the others must read as undefined, so that awaiting or
 # printing the API object calls nothing.
@@ -30,17 +36,30 @@ RESERVED_METHODS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What one call takes of the budgets of its invocation, besides the call itself."""
+
+    pages: int = 0
+    snapshots: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """A host tool. `arguments` is a JSON Schema; an empty one takes anything (see `arguments.py`).
 
     The handler gets the arguments and returns a JSON value. Whatever it raises reaches the program
-    as `operation_failed` without its text.
+    as `operation_failed` without its text. `permits` is asked for each call whose arguments match;
+    what it does not permit is `capability_denied`. `diagnostics` are JSON pointers of fields for
+    people, which no program sees: null stands in their place.
     """
 
     name: str
     handler: Handler
     effect: Literal["read", "write"] = "read"
     arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    cost: Cost = Cost()
+    permits: Permission | None = None
+    diagnostics: tuple[str, ...] = ()
 
 
 class Catalogue:
@@ -51,6 +70,7 @@ class Catalogue:
         if len(self._operations) != len(operations) or not all(map(_usable, operations)):
             raise PolicyError(Code.invalid_policy, "operations")
         self.methods = dict(zip(self._operations, method_names(self._operations), strict=True))
+        self.granted = frozenset(self._operations)
         self._schemas = {
             operation.name: _schema(operation) for operation in operations if operation.arguments
         }
@@ -61,12 +81,23 @@ class Catalogue:
     def __getitem__(self, name: str) -> Operation:
         return self._operations[name]
 
+    def restricted(self, names: Iterable[str] | None) -> Catalogue:
+        """The same catalogue with only `names` granted; ValueError for a name that is none."""
+        if names is None:
+            return self
+        restricted = copy(self)
+        restricted.granted = frozenset(names)
+        unknown = restricted.granted - self._operations.keys()
+        if unknown:
+            raise ValueError(f"there are no such operations to grant: {', '.join(sorted(unknown))}")
+        return restricted
+
     def suggestions(self) -> set[str]:
         """Every name that may be suggested to a program."""
-        return {*self._operations, *self.methods.values()}
+        return {*self.granted, *(self.methods[name] for name in self.granted)}
 
     def described(self) -> list[dict[str, Any]]:
-        """The catalogue as it stands in an `execute` frame."""
+        """What is granted of the catalogue, as it stands in an `execute` frame."""
         return [
             {
                 "name": operation.name,
@@ -75,12 +106,27 @@ class Catalogue:
                 "arguments": dict(operation.arguments),
             }
             for operation in self._operations.values()
+            if operation.name in self.granted
         ]
 
     def accepts(self, name: str, arguments: JsonValue) -> bool:
         """Whether `arguments` match the schema of the operation `name`."""
         schema = self._schemas.get(name)
         return schema is None or schema.accepts(arguments)
+
+    def permits(self, name: str, arguments: JsonValue) -> bool:
+        """Whether this call of the operation `name` is allowed; not if it cannot be told."""
+        permission = self._operations[name].permits
+        try:
+            return permission is None or permission(arguments) is True
+        except Exception:  # noqa: BLE001  fail closed; the text stays here
+            return False
+
+    def redacted(self, name: str, value: JsonValue) -> JsonValue:
+        """`value`, a result of the operation `name`, with null for its diagnostics."""
+        for pointer in self._operations[name].diagnostics:
+            value = _without(value, pointer.split("/")[1:])
+        return value
 
 
 def method_names(names: Iterable[str]) -> list[str]:
@@ -95,6 +141,16 @@ def method_names(names: Iterable[str]) -> list[str]:
         used.add(method)
         methods.append(method)
     return methods
+
+
+def _without(value: JsonValue, path: Sequence[str]) -> JsonValue:
+    """A copy, as far as it is another, in which the field at `path` is null if there is one."""
+    if not path:
+        return None
+    key, *rest = path
+    if type(value) is not dict or key not in value:
+        return value
+    return {**value, key: _without(value[key], rest)}
 
 
 def _usable(operation: Operation) -> bool:

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
-from codemode_reference import process, scratch, wire
+from codemode_reference import direct, scratch, wire
 from codemode_reference.bundle import worker_program
+from codemode_reference.capacity import Capacity
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, PolicyError, failure
+from codemode_reference.evidence import Statistics
+from codemode_reference.fairness import Slots
 from codemode_reference.operations import Catalogue, Operation
 from codemode_reference.policy import invalid_field
+from codemode_reference.protection import install, unknown
 from codemode_reference.rules import frame_rules
-from codemode_reference.run import Run, Stats
+from codemode_reference.run import Host, Run
 from codemode_reference.session import Session
+from codemode_reference.stop import Stop
 from codemode_reference.strict_json import MAX_SAFE
+from codemode_reference.workers import StartedAhead, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from concurrent.futures import Future
-    from pathlib import Path
+    from collections.abc import Collection, Mapping, Sequence
 
+    from codemode_reference.capacity import Place as WorkerPlace
+    from codemode_reference.evidence import Stats
     from codemode_reference.session import Outcome
 
 
@@ -34,12 +39,24 @@ def default_policy() -> dict[str, int]:
     return load_tables().profiles[DEFAULT_PROFILE].defaults()
 
 
+class _Invocation(NamedTuple):
+    """One admitted program: what it runs under, and how it ends early."""
+
+    host: Host
+    catalogue: Catalogue
+    head: bytes
+    source: bytes
+    stop: Stop
+    slot: WorkerPlace
+
+
 class Parent:
     """Runs programs against `operations`, each one in a process of its own.
 
     `policy` names every row of the profile (see `default_policy`). `worker_command` replaces the
-    worker program. Raises PolicyError for a policy or catalogue that is not valid. Several
-    invocations may run at once; `close` when done.
+    worker program. `require_hardening` refuses a machine where a layer of `protection` is missing,
+    `started_ahead` keeps workers ready. Raises PolicyError for a policy or catalogue that is not
+    valid. Several invocations may run at once; `close` when done.
     """
 
     def __init__(
@@ -48,56 +65,87 @@ class Parent:
         operations: Sequence[Operation] = (),
         *,
         worker_command: Sequence[str] | None = None,
+        require_hardening: bool = False,
+        started_ahead: StartedAhead | int = 0,
     ) -> None:
-        if sys.platform == "win32":
-            raise NotImplementedError("the reference runs on Linux and macOS")
         self._tables = load_tables()
         self._profile = self._tables.profiles[DEFAULT_PROFILE]
-        values: dict[str, Any] = dict(default_policy() if policy is None else policy)
-        wrong = invalid_field(values, self._profile.rows.values())
-        if wrong is not None:
-            raise PolicyError(Code.invalid_policy, wrong)
-        self.policy: dict[str, int] = values
-        self._catalogue = Catalogue(operations)
+        self.catalogue = Catalogue(operations)
         self._rules = frame_rules(self._tables, self._profile)
-        fields = self._execute_fields(MAX_SAFE)
-        if not wire.rest_fits(fields, self._tables.execute_parts):
-            raise PolicyError(Code.invalid_policy, "operations")
+        self.policy, self._head = self._valid(default_policy() if policy is None else policy)
         # Before there is a directory to clean up: without an engine this fails.
         program = b"" if worker_command else worker_program()
         self._scratch = scratch.Scratch()
-        self._command = list(worker_command or self._install_worker(program))
-        # One thread for as long as this parent lives: a worker may be tied to the life of the
-        # thread that started it.
-        self._spawner = ThreadPoolExecutor(1, thread_name_prefix="codemode-spawn")
+        try:
+            if worker_command:
+                words, self.protection = list(worker_command), unknown("not our worker")
+            else:
+                words, self.protection = install(self._scratch.path, program)
+            if require_hardening:
+                self.protection.require()
+        except BaseException:
+            self._scratch.close()
+            raise
+        self._capacity = Capacity(self.policy)
+        slots = Slots(self.policy["server_host_operations"])
+        self._host = Host(self.policy, slots, self._keep)
+        if isinstance(started_ahead, int):
+            started_ahead = StartedAhead(started_ahead)
+        self._workers = Workers(words, self._scratch, started_ahead, self._room)
         self._host_work: set[asyncio.Task[None]] = set()
         # What is still to end: how to cancel it, and how to wait for it.
-        self._live: dict[asyncio.Event, asyncio.Future[None]] = {}
+        self._live: dict[Stop, asyncio.Future[None]] = {}
         self._closed = False
+        self.statistics = Statistics()
         self.last_stats: Stats | None = None
 
-    async def invoke(self, source: str, *, cancel: asyncio.Event | None = None) -> Outcome:
+    async def invoke(
+        self,
+        source: str,
+        *,
+        cancel: asyncio.Event | None = None,
+        grants: Collection[str] | None = None,
+    ) -> Outcome:
         """Run one program to its one outcome. Never raises for what a program or worker does.
 
-        `cancel` ends it with `cancelled`. Cancelling the calling task kills the worker too. Raises
-        RuntimeError once the parent is closed, TypeError for a source that is no str.
+        `cancel` ends it with `cancelled`. Cancelling the calling task kills the worker too.
+        `grants` names the operations that it may use (default: all). Raises RuntimeError once the
+        parent is closed, TypeError for a source that is no str, ValueError for an unknown grant.
         """
+        catalogue = self.catalogue.restricted(grants)
         if type(source) is not str:
             raise TypeError(f"the source of a program is a str, not {type(source).__name__}")
         if self._closed:
             raise RuntimeError("this parent is closed and runs no more programs: make a new one")
-        encoded = wire.encode_source(
-            source, self.policy["source_bytes"], self._tables.execute_parts
-        )
-        if isinstance(encoded, Failure):
-            return encoded
-        stop = asyncio.Event()
-        finished = self._live[stop] = asyncio.get_running_loop().create_future()
+        code: str | None = Code.cancelled
         try:
-            return await self._in_folder(encoded, [stop] if cancel is None else [stop, cancel])
+            outcome = await self._admit(source, cancel, catalogue)
+            code = outcome.code if isinstance(outcome, Failure) else None
         finally:
-            del self._live[stop]
-            finished.set_result(None)
+            self.statistics.count_outcome(code)
+        return outcome
+
+    async def call(self, operation: str, arguments: Any, *, client: int) -> Outcome:
+        """Call one operation directly; KeyError for one that is not there. See `direct.call`.
+
+        `client` is a number of whoever calls, who keeps what it opens.
+        """
+        return await direct.call(self._host, self.catalogue, operation, arguments, client)
+
+    async def ready(self) -> None:
+        """Wait until the workers that are started ahead have been started."""
+        await self._workers.filled()
+
+    def change_policy(self, policy: Mapping[str, object]) -> None:
+        """Use another policy for the programs that come; raises PolicyError if it is not valid.
+
+        Workers that wait are ended.
+        """
+        self.policy, self._head = self._valid(policy)
+        self._capacity.policy = self.policy
+        self._host = replace(self._host, policy=self.policy)
+        self._host.slots.turns.limit = self.policy["server_host_operations"]
+        self._workers.empty()
 
     async def close(self) -> None:
         """End what still runs with `cancelled`, wait for it, remove the parent's directory.
@@ -107,91 +155,103 @@ class Parent:
         """
         self._closed = True
         for stop in self._live:
-            stop.set()
+            stop.ask()
+        patience = self.policy["reap_ms"] / 1000
         try:
             while self._live:
                 await asyncio.wait(self._live.values())
             for task in self._host_work:
                 task.cancel()
             if self._host_work:
-                await asyncio.wait(self._host_work, timeout=self.policy["reap_ms"] / 1000)
+                await asyncio.wait(self._host_work, timeout=patience)
         finally:
-            self._spawner.shutdown()
-            self._scratch.close()
+            try:
+                await self._workers.close(patience)
+            finally:
+                self._scratch.close()
 
-    async def _in_folder(self, source: bytes, cancels: Sequence[asyncio.Event]) -> Outcome:
-        try:
-            folder = self._scratch.make()
-        except OSError:
-            return failure(Code.worker_start_failed)
-        try:
-            return await self._with_worker(folder, source, cancels)
-        finally:
-            scratch.remove(folder)
-
-    async def _with_worker(
-        self, folder: Path, source: bytes, cancels: Sequence[asyncio.Event]
+    async def _admit(
+        self, source: str, cancel: asyncio.Event | None, catalogue: Catalogue
     ) -> Outcome:
-        starting = self._spawner.submit(self._start, folder, cancels)
-        try:
-            worker = await asyncio.wrap_future(starting)
-        except OSError:
-            return failure(Code.worker_start_failed)
-        except asyncio.CancelledError:
-            starting.add_done_callback(_discard)
-            raise
-        if worker is None:
-            return failure(Code.cancelled)
-        invocation_id = secrets.randbelow(MAX_SAFE) + 1
-        session = Session(
-            invocation_id,
-            self.policy,
-            self._catalogue,
-            self._tables.endpoints["parent"],
-            self._rules,
+        encoded = wire.encode_source(
+            source, self.policy["source_bytes"], self._tables.execute_parts
         )
-        run = Run(worker, session, self.policy, self._catalogue, self._keep)
+        if isinstance(encoded, Failure):
+            return encoded
+        refused = self._capacity.refusal()
+        if refused is not None:
+            return refused
+        # A later policy is for later programs.
+        head = self._head
+        if catalogue is not self.catalogue:
+            head = wire.execute_head(self._execute_fields(self.policy, catalogue))
+        stop = Stop(cancel)
+        finished = self._live[stop] = asyncio.get_running_loop().create_future()
+        try:
+            with self._capacity.invocation():
+                slot = self._capacity.worker()
+                found = _Invocation(self._host, catalogue, head, encoded, stop, slot)
+                return await self._with_worker(found)
+        finally:
+            del self._live[stop]
+            finished.set_result(None)
+            self._workers.fill()
+
+    async def _with_worker(self, invocation: _Invocation) -> Outcome:
+        host, catalogue, head, source, stop, slot = invocation
+        try:
+            place = await self._workers.take()
+        except asyncio.CancelledError:
+            slot.release()
+            raise
+        try:
+            place = place or await self._workers.start(stop, slot.release)
+        except OSError:
+            slot.release()
+            return failure(Code.worker_start_failed)
+        if place is None:
+            slot.release()
+            return failure(Code.cancelled)
+        # The worker is starting: what follows costs no time.
+        number = secrets.randbelow(MAX_SAFE) + 1
+        table = self._tables.endpoints["parent"]
+        session = Session(number, host.policy, catalogue, table, self._rules)
+        run = Run(place.worker, session, catalogue, host, slot.release)
         self.last_stats = run.stats
         try:
-            execute = wire.execute(self._execute_fields(invocation_id), source)
-            return await run.outcome(execute, cancels)
+            return await run.outcome(wire.execute(head, number, source), stop)
         finally:
-            # To the end, even if the calling task is cancelled once more.
-            await asyncio.shield(asyncio.ensure_future(run.tear_down()))
+            self.statistics.count_worker(run.stats)
+            try:
+                if not run.end():
+                    # To the end, even if the calling task is cancelled once more.
+                    await asyncio.shield(asyncio.ensure_future(run.gone()))
+            finally:
+                self._workers.tidy(place)
 
-    def _start(self, folder: Path, cancels: Sequence[asyncio.Event]) -> process.Worker | None:
-        # Others may have been started before it while it waited for the thread.
-        if any(cancel.is_set() for cancel in cancels):
-            return None
-        return process.start(self._command, folder)
+    def _valid(self, policy: Mapping[str, object]) -> tuple[dict[str, int], bytes]:
+        """The policy and the part of `execute` that says it."""
+        values: dict[str, Any] = dict(policy)
+        wrong = invalid_field(values, self._profile.rows.values())
+        if wrong is not None:
+            raise PolicyError(Code.invalid_policy, wrong)
+        fields = self._execute_fields(values, self.catalogue)
+        if not wire.rest_fits(fields, self._tables.execute_parts):
+            raise PolicyError(Code.invalid_policy, "operations")
+        return values, wire.execute_head(fields)
 
-    def _execute_fields(self, invocation_id: int) -> dict[str, Any]:
+    def _execute_fields(self, policy: Mapping[str, int], catalogue: Catalogue) -> dict[str, Any]:
         rows = self._profile.rows.values()
         return {
             "v": self._tables.protocol_version,
-            "invocation_id": invocation_id,
-            "limits": {row.name: self.policy[row.name] for row in rows if row.in_execute},
+            "limits": {row.name: policy[row.name] for row in rows if row.in_execute},
             "alternatives": self._rules["alternatives"],
-            "operations": self._catalogue.described(),
+            "operations": catalogue.described(),
         }
 
-    def _install_worker(self, program: bytes) -> list[str]:
-        path = self._scratch.path / "worker.pyc"
-        path.write_bytes(program)
-        return [sys.executable, "-I", "-S", "-E", str(path)]
+    def _room(self) -> int:
+        return self.policy["server_workers"] - self._capacity.workers
 
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._host_work.add(task)
         task.add_done_callback(self._host_work.discard)
-
-
-def _discard(starting: Future[process.Worker | None]) -> None:
-    """End a worker that nobody waits for any more."""
-    if starting.cancelled() or starting.exception() is not None:
-        return
-    worker = starting.result()
-    if worker is None:
-        return
-    worker.kill()
-    worker.reap()
-    worker.close()

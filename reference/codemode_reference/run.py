@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
+from codemode_reference.evidence import Stats
+from codemode_reference.fairness import LEAST_LEFT_MS, NoTurnError
+from codemode_reference.operations import invocation
 from codemode_reference.session import Closed, Dispatch, Settled, Write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from codemode_reference.fairness import Slots
     from codemode_reference.operations import Catalogue
     from codemode_reference.process import Worker
     from codemode_reference.session import Action, Outcome, Session
+    from codemode_reference.stop import Stop
 
 _log = logging.getLogger(__name__)
 _CHUNK = 65536
@@ -26,63 +31,63 @@ _CHUNK = 65536
 _FLOOD_PAUSE = 0.001
 
 
-@dataclass(slots=True)
-class Stats:
-    """What the parent saw of a worker; `stderr_bytes` counts up to `log_bytes`."""
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What the runs of a parent share. `keep` is told of each task that an operation runs in."""
 
-    pid: int
-    frames: int = 0
-    stderr_bytes: int = 0
-    stderr_truncated: bool = False
+    policy: Mapping[str, int]
+    slots: Slots
+    keep: Callable[[asyncio.Task[None]], None]
 
 
 class Run:
-    """Drives one worker to its one outcome. Use `outcome` once, then `tear_down`."""
+    """Drives one worker to its one outcome. Use `outcome` once, then `end`, then perhaps `gone`.
+
+    `reaped` is called when the worker is gone for good, which may be after `gone`.
+    """
 
     def __init__(
         self,
         worker: Worker,
         session: Session,
-        policy: Mapping[str, int],
         catalogue: Catalogue,
-        keep: Callable[[asyncio.Task[None]], None],
+        host: Host,
+        reaped: Callable[[], None],
     ) -> None:
-        self.stats = Stats(worker.pid)
+        self.stats = Stats(worker.pid, calls=session.calls)
         self._worker = worker
         self._session = session
-        self._policy = policy
+        self._policy = host.policy
         self._catalogue = catalogue
-        self._keep = keep
+        self._host = host
+        self._reaped = reaped
         self._loop = asyncio.get_running_loop()
         self._outcome: asyncio.Future[Outcome] = self._loop.create_future()
         self._exited: asyncio.Future[None] = self._loop.create_future()
-        self._cancels: Sequence[asyncio.Event] = ()
+        self._stop: Stop | None = None
         self._calls: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._queue = bytearray()
         self._unsent = 0
         self._started: float | None = None
 
-    async def outcome(self, execute: bytes, cancels: Sequence[asyncio.Event]) -> Outcome:
-        """Hand over the `execute` frame and wait for the end, which any of `cancels` brings."""
-        self._cancels = cancels
+    async def outcome(self, execute: bytes, stop: Stop) -> Outcome:
+        """Hand over the `execute` frame and wait for the end, which `stop` may bring."""
+        self._stop = stop
         self._unsent = len(execute)
         self._watch_exit()
         self._loop.add_reader(self._worker.stdout, self._on_stdout)
         self._loop.add_reader(self._worker.stderr, self._on_stderr)
         self._after("start_timeout", self._policy["start_timeout_ms"])
         self._write(execute)
-        waiters = [asyncio.ensure_future(cancel.wait()) for cancel in cancels]
-        for waiter in waiters:
-            waiter.add_done_callback(self._on_cancel)
+        stop.listen(partial(self._last_word, "cancel"))
         try:
             return await self._outcome
         finally:
-            for waiter in waiters:
-                waiter.cancel()
+            stop.close()
 
-    async def tear_down(self) -> None:
-        """Stop everything, kill what is left of the worker, reap it, close its pipes."""
+    def end(self) -> bool:
+        """Stop everything and kill what is left of the worker; whether it is gone and reaped."""
         # Without an outcome yet if the calling task was cancelled: an operation that answers later
         # must not write, because the numbers of the pipes may be those of other files by then.
         self._session.event("cancel")
@@ -94,6 +99,12 @@ class Run:
         self._loop.remove_reader(self._worker.stderr)
         # Before reaping: the worker's number, and with it its group, is still its own.
         self._worker.kill()
+        if self._exited.done():
+            self._reap()
+        return self._exited.done()
+
+    async def gone(self) -> None:
+        """After `end`: wait until the worker can be reaped, at most `reap_ms`, and reap it."""
         try:
             await asyncio.wait([self._exited], timeout=self._policy["reap_ms"] / 1000)
         except asyncio.CancelledError:
@@ -110,6 +121,7 @@ class Run:
     def _reap(self) -> None:
         self._worker.reap()
         self._worker.close()
+        self._reaped()
 
     # Exit
 
@@ -132,10 +144,6 @@ class Run:
             pass
         if not self._outcome.done():
             self._take(partial(self._session.event, event))
-
-    def _on_cancel(self, waiter: asyncio.Future[Any]) -> None:
-        if not waiter.cancelled():
-            self._last_word("cancel")
 
     # Bytes
 
@@ -208,8 +216,8 @@ class Run:
         self._timers[event] = self._loop.call_later(milliseconds / 1000, self._on_timer, event)
 
     def _on_timer(self, event: str) -> None:
-        cancelled = any(cancel.is_set() for cancel in self._cancels)
-        self._last_word("cancel" if cancelled else event)
+        stopped = self._stop is not None and self._stop.is_set()
+        self._last_word("cancel" if stopped else event)
 
     # Actions
 
@@ -241,17 +249,24 @@ class Run:
         task = self._loop.create_task(self._run_operation(call))
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
-        self._keep(task)
+        self._host.keep(task)
 
     def _stop_calls(self) -> None:
         for task in self._calls:
             task.cancel()
 
     async def _run_operation(self, call: Dispatch) -> None:
+        invocation.set(self._session.invocation_id)
+        left = self._policy["wall_time_ms"] - LEAST_LEFT_MS - self._elapsed_ms()
         try:
-            value: Any = await self._catalogue[call.operation].handler(call.arguments)
+            async with self._host.slots.turn(self, left / 1000):
+                self._session.dispatched(call.call_id)
+                value: Any = await self._catalogue[call.operation].handler(call.arguments)
         except KeyboardInterrupt:
             raise
+        except NoTurnError:
+            late = Code.server_host_operations_limit
+            self._take(partial(self._session.fail, call.call_id, self._elapsed_ms(), late))
         except BaseException:  # noqa: BLE001  whatever it raises, its text stays here
             self._take(partial(self._session.fail, call.call_id, self._elapsed_ms()))
         else:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import stat
 import tempfile
 from hashlib import blake2s
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 # What a worker may leave behind before its directory is left to the end of the parent; what a
@@ -89,32 +90,41 @@ def _remove_at(here: int, name: str, left: int) -> int:
     return left
 
 
-def _empty(folder: int, left: int) -> int:
-    """Remove what is in `folder`, at most `left` entries, and close it; how many more may be."""
-    # Each directory is emptied from its parent, so the deepest one first; no path is ever joined.
-    # One listing for each: to look for the next entry anew would take time in their square.
-    folders = [folder]
-    listings = [_entries(folder)]
-    names: list[str] = []
-    while folders:
-        folder = folders[-1]
-        entry = listings[-1].pop() if left and listings[-1] else None
-        left = max(left - 1, 0)
-        try:
-            if entry is None:
-                os.close(folders.pop())
-                listings.pop()
-                if names:
-                    os.rmdir(names.pop(), dir_fd=folders[-1])
-            elif stat.S_ISDIR(os.stat(entry, dir_fd=folder, follow_symlinks=False).st_mode):
-                folders.append(os.open(entry, _FOLDER, dir_fd=folder))
-                listings.append(_entries(folders[-1]))
-                names.append(entry)
-            else:
-                os.unlink(entry, dir_fd=folder)
-        except OSError:
-            left = 0
+def _empty(top: int, left: int) -> int:
+    """Remove what is in `top`, at most `left` entries, and close it; how many more may be."""
+    # A directory in a directory is moved up before it is emptied: no path is ever joined, no depth
+    # takes a descriptor for each level, and each one is listed once.
+    moved = count()
+    token = secrets.token_hex(4)
+    names = _entries(top)
+    try:
+        while names and left:
+            left -= 1
+            name = names.pop()
+            if not _is_folder(name, top):
+                os.unlink(name, dir_fd=top)
+                continue
+            folder = os.open(name, _FOLDER, dir_fd=top)
+            try:
+                for entry in _entries(folder)[:left]:
+                    if _is_folder(entry, folder):
+                        names.append(f"{token}-{next(moved)}")
+                        os.rename(entry, names[-1], src_dir_fd=folder, dst_dir_fd=top)
+                    else:
+                        os.unlink(entry, dir_fd=folder)
+                        left -= 1
+            finally:
+                os.close(folder)
+            os.rmdir(name, dir_fd=top)
+    except OSError:
+        left = 0
+    finally:
+        os.close(top)
     return left
+
+
+def _is_folder(name: str, folder: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
 def _entries(folder: int) -> list[str]:

@@ -13,6 +13,7 @@ from codemode_reference import wire
 from codemode_reference.claims import accept
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, Success, failure
+from codemode_reference.evidence import CallRecord, Fate
 from codemode_reference.frames import MALFORMED, parse
 from codemode_reference.ledger import Ledger
 from codemode_reference.lines import LineDecoder
@@ -80,7 +81,7 @@ class Session:
         table: Endpoint,
         rules: Rules,
     ) -> None:
-        self._id = invocation_id
+        self.invocation_id = invocation_id
         self._policy = policy
         self._catalogue = catalogue
         self._rules = rules
@@ -90,6 +91,7 @@ class Session:
         self._sent: list[dict[str, Any]] = []
         self._outcome: Outcome | None = None
         self.frames = 0
+        self.calls: list[CallRecord] = []
 
     @property
     def settled(self) -> bool:
@@ -134,40 +136,65 @@ class Session:
 
     def answer(self, call_id: int, value: Any, elapsed_ms: float) -> list[Action]:
         """The value that the operation of `call_id` returned; late ones lead to nothing."""
+        self._record(call_id).fate = Fate.succeeded
         operation = self._release(call_id, elapsed_ms)
         if operation is None:
             return []
         try:
-            measured = measure(value, self._policy["value_depth"])
+            measure(value, self._policy["value_depth"])
         except NotJSONError:
             return self._refuse(call_id, failure(Code.host_result_invalid, operation=operation))
+        value = self._catalogue.redacted(operation, value)
+        measured = measure(value, self._policy["value_depth"])
         refused = self._ledger.deliver(operation, measured)
         if refused is not None:
             return self._refuse(call_id, refused)
         encoded = encode(value, self._policy["value_depth"])
-        return [Write(wire.host_value(self._id, call_id, encoded))]
+        return [Write(wire.host_value(self.invocation_id, call_id, encoded))]
 
-    def fail(self, call_id: int, elapsed_ms: float) -> list[Action]:
-        """The operation of `call_id` failed; why stays in the parent."""
+    def fail(
+        self, call_id: int, elapsed_ms: float, error: Code = Code.operation_failed
+    ) -> list[Action]:
+        """The operation of `call_id` failed; why stays in the parent.
+
+        What came of one that was cancelled after the end is not known. `error` may be
+        `server_host_operations_limit`: its turn did not come in time.
+        """
         operation = self._release(call_id, elapsed_ms)
         if operation is None:
             return []
-        return self._refuse(call_id, failure(Code.operation_failed, operation=operation))
+        self._record(call_id).fate = Fate.failed
+        fields = {"operation": operation}
+        if error == Code.operation_failed:
+            return self._refuse(call_id, failure(error, **fields))
+        limit = self._policy["server_host_operations"]
+        return self._refuse(call_id, failure(error, **fields, limit=limit))
 
     def _release(self, call_id: int, elapsed_ms: float) -> str | None:
         operation = self._ledger.leave(call_id)
         over = self.ended or self.settled or self._late(elapsed_ms)
         return None if over else operation
 
+    def dispatched(self, call_id: int) -> None:
+        """The operation of `call_id` is about to run."""
+        self._record(call_id).dispatched = True
+
+    def _record(self, call_id: int) -> CallRecord:
+        return self.calls[call_id - 1]
+
     def _refuse(self, call_id: int, error: Failure) -> list[Action]:
+        record = self._record(call_id)
+        record.code = error.code
+        if not record.dispatched:
+            record.fate = Fate.failed
         self._sent.append({"code": error.code, **error.fields})
-        return [Write(wire.host_error(self._id, call_id, error))]
+        return [Write(wire.host_error(self.invocation_id, call_id, error))]
 
     def _late(self, elapsed_ms: float) -> bool:
         return elapsed_ms > self._policy["wall_time_ms"]
 
     def _frame(self, kind: str, frame: Frame, elapsed_ms: float) -> list[Action]:
-        if frame and frame.get("invocation_id") != self._id:
+        if frame and frame.get("invocation_id") != self.invocation_id:
             kind = MALFORMED
         if kind == "host_call" and not self._ledger.expects(frame["call_id"]):
             kind = MALFORMED
@@ -190,17 +217,32 @@ class Session:
             return self._terminal(failure(Code.host_calls_limit, **named, limit=limit))
         if not known:
             return self._terminal(failure(Code.unknown_operation))
+        if operation not in self._catalogue.granted:
+            return self._terminal(failure(Code.capability_denied, operation=operation))
         self._ledger.take()
+        self.calls.append(CallRecord(call_id, operation))
         refused = self._ledger.enter(call_id, operation)
         if refused is not None:
             return self._refuse(call_id, refused)
-        if not self._catalogue.accepts(operation, frame["arguments"]):
+        refused = self._unfit(operation, frame["arguments"])
+        if refused is not None:
             self._ledger.leave(call_id)
-            return self._refuse(call_id, failure(Code.invalid_arguments, operation=operation))
+            return self._refuse(call_id, refused)
         if self._late(elapsed_ms):
             self._ledger.leave(call_id)  # it will have no reply that could free its slot
             return []
         return [Dispatch(call_id, operation, frame["arguments"])]
+
+    def _unfit(self, operation: str, arguments: Any) -> Failure | None:
+        """Why a call that has its slot is not dispatched. Its pages and snapshots stay used."""
+        refused = self._ledger.reserve(operation, self._catalogue[operation].cost)
+        if refused is not None:
+            return refused
+        if not self._catalogue.accepts(operation, arguments):
+            return failure(Code.invalid_arguments, operation=operation)
+        if not self._catalogue.permits(operation, arguments):
+            return failure(Code.capability_denied, operation=operation)
+        return None
 
     def _result(self, frame: Frame, elapsed_ms: float) -> list[Action]:
         if not frame["ok"]:

@@ -8,6 +8,7 @@ from codemode_spec.tables import load_tables
 
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
+from codemode_reference.strict_json import MAX_SAFE
 from codemode_reference.values import NotJSONError, encode, measure
 
 if TYPE_CHECKING:
@@ -21,16 +22,20 @@ if TYPE_CHECKING:
 _DEPTH = load_tables().rows["value_depth"].absolute_maximum + 1
 
 
-def execute(fields: Mapping[str, Any], encoded_source: bytes) -> bytes:
-    """The `execute` line of an invocation; `fields` is all of it but the source."""
-    rest = encode(_execute(fields), _DEPTH)
-    return rest[:-1] + b',"source":' + encoded_source + b"}\n"
+def execute_head(fields: Mapping[str, Any]) -> bytes:
+    """All of an `execute` line that does not change from program to program."""
+    return encode({"type": "execute", **fields}, _DEPTH)[:-1]
+
+
+def execute(head: bytes, invocation_id: int, encoded_source: bytes) -> bytes:
+    """The `execute` line of an invocation."""
+    return b'%b,"invocation_id":%d,"source":%b}\n' % (head, invocation_id, encoded_source)
 
 
 def rest_fits(fields: Mapping[str, Any], parts: ExecuteParts) -> bool:
     """Whether everything in `execute` but the source is JSON and fits its part of the frame."""
     try:
-        rest = measure(_execute(fields), _DEPTH)
+        rest = measure({"type": "execute", "invocation_id": MAX_SAFE, **fields}, _DEPTH)
     except NotJSONError:
         return False
     return rest + len(',"source":') <= parts.rest_bytes
@@ -64,10 +69,6 @@ def host_error(invocation_id: int, call_id: int, error: Failure) -> bytes:
     """The reply with an error; its message stays here, the worker has its own."""
     content = encode({"code": error.code, **error.fields}, _DEPTH)
     return _host_result(invocation_id, call_id, ok=False, key="error", content=content)
-
-
-def _execute(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "execute", **fields}
 
 
 def _host_result(invocation_id: int, call_id: int, *, ok: bool, key: str, content: bytes) -> bytes:

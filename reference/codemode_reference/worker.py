@@ -3,6 +3,10 @@
 It is not imported by the parent but compiled into one file together with what it needs; see
 `bundle`. Nothing here imports a module that is slow to start. A bad frame of the parent ends it
 with the status of `protocol.json` and without a word; so does anything unexpected.
+
+Started by a parent it gets two words: the number of the parent's process, and the layers of
+hardening that must be active, with commas. With the one word `report` it says what is active here
+and runs nothing. Started by hand, without words, it does what it can.
 """
 
 from __future__ import annotations
@@ -10,12 +14,12 @@ from __future__ import annotations
 import _thread
 import posix
 import resource
+from _collections import deque  # type: ignore[import-not-found]
 from _json import encode_basestring_ascii, scanstring
-from _queue import Empty, SimpleQueue
 from time import monotonic
 
 from codemode_reference.frames import MALFORMED, parse
-from codemode_reference.hardening import backstop, harden, limit_memory, no_more_files
+from codemode_reference.hardening import Hardening, backstop, limit_memory
 from codemode_reference.lines import LineDecoder
 from codemode_reference.policy import invalid_field
 from codemode_reference.protocol import Machine
@@ -42,18 +46,32 @@ class HeapError(Exception):
     """The engine failed outside the program: it has no memory left even for that."""
 
 
-def main(data: Any) -> NoReturn:
+def main(data: Any, words: list[str]) -> NoReturn:
     """Run one invocation and leave the process."""
     try:
-        harden(data.largest_heap)
-        engine = _load_engine(data.engine)
-        no_more_files()
-        _Worker(data, engine).run()
+        parent, required = (*words, "", "")[:2]
+        worker = _Worker(data)
+        hardening = Hardening(data.hardening, int(parent) if parent.isdigit() else 0)
+        hardening.apply(worker.load, worker.start_reader)
+        if parent == "report":
+            posix.write(1, _report(hardening.report))
+        elif all(hardening.active(name) for name in required.split(",") if name):
+            worker.run()
+        else:
+            _leave(data.bad_frame)
     except BaseException:  # noqa: BLE001  whatever it is, this process has nothing to say
         _leave(data.bad_frame)
     # The parent waits for the end of the output.
     posix.close(1)
     _leave(0)
+
+
+def _report(layers: dict[str, tuple[str, str]]) -> bytes:
+    quote = encode_basestring_ascii
+    lines = [
+        f"{quote(name)}:[{quote(state)},{quote(why)}]" for name, (state, why) in layers.items()
+    ]
+    return f"{{{','.join(lines)}}}\n".encode()
 
 
 def _load_engine(path: str) -> Any:
@@ -70,24 +88,40 @@ def _load_engine(path: str) -> Any:
 
 
 class _Worker:
-    def __init__(self, data: Any, engine: Any) -> None:
+    def __init__(self, data: Any) -> None:
         self._data = data
-        self._engine = engine
         self._machine = Machine(data.endpoint)
         self._lines = LineDecoder(data.frame_bytes)
-        self._inbox: Any = SimpleQueue()
+        self._inbox: Any = deque()
+        self._arrived = _held_lock()
+        self._reading = _held_lock()
         self._in_flight: set[int] = set()
         self._invocation_id = 0
         self._sent = 0
 
+    def load(self) -> None:
+        """Open what has to be opened."""
+        self._engine = _load_engine(self._data.engine)
+
+    def start_reader(self) -> None:
+        """Start the thread that reads replies once the first frame has come."""
+        started = _held_lock()
+        _thread.stack_size(_READER_STACK)
+        _thread.start_new_thread(self._read_replies, (started,))
+        # All that no program and no limit changes is done by the time the first frame comes.
+        self._context = self._engine.Context()
+        self._prepared = self._context.eval(self._data.javascript)(self._data.settings)
+        # A thread makes system calls of its own until it runs, which nothing may forbid yet.
+        started.acquire()
+
     def run(self) -> None:
+        """Wait for `execute`, run the program, write its result."""
         line, frame = self._first_frame()
         limits = frame["limits"]
         self._deadline = monotonic() + limits["wall_time_ms"] / 1000
         backstop(limits["wall_time_ms"] / 1000)
         limit_memory(limits["memory_bytes"])
-        _thread.stack_size(_READER_STACK)
-        _thread.start_new_thread(self._read_replies, ())
+        self._reading.release()
         codes, reasons = self._data.codes, self._data.reasons
         measured = len(frame["source"].encode())
         if measured > limits["source_bytes"]:
@@ -142,22 +176,24 @@ class _Worker:
         if status is not None:
             _leave(status)
 
-    def _read_replies(self) -> None:
+    def _read_replies(self, started: Any) -> None:
         # In a thread, because the engine may be busy when the parent goes away or misbehaves.
         try:
+            started.release()
+            self._reading.acquire()
             while True:
                 for line, _ in self._receive():
-                    self._inbox.put(line)
+                    self._inbox.append(line)
+                    if self._arrived.locked():
+                        self._arrived.release()
         except BaseException:  # noqa: BLE001
             _leave(self._data.bad_frame)
 
     def _boot(self, line: bytes, limits: dict[str, int]) -> Any:
-        self._context = self._engine.Context()
         self._context.set_memory_limit(limits["memory_bytes"])
         self._context.set_max_stack_size(limits["stack_bytes"])
         self._memory_bytes = limits["memory_bytes"]
-        factory = self._enter(self._context.eval, self._data.javascript)
-        control = self._enter(factory, self._data.settings, _literal(line))
+        control = self._enter(self._prepared, _literal(line))
         self._faults = _page_faults()
         return control
 
@@ -191,7 +227,7 @@ class _Worker:
             except HeapError:
                 # A job of the program may fail; only with a full heap was it ours.
                 ran, broken = True, broken or self._heap_was_full()
-            if ran and self._inbox.empty():
+            if ran and not self._inbox:
                 continue
             if not ran and not replies_due:
                 if broken or state == _SETTLING:
@@ -203,14 +239,10 @@ class _Worker:
                 kind, text = "settle", _literal(reply)
 
     def _next_reply(self, *, wait: bool) -> bytes | None:
-        try:
-            left = self._deadline - monotonic()
-            found: bytes = self._inbox.get(wait, max(left, 0))
-        except Empty:
-            if wait:
-                raise DeadlineError from None
-            return None
-        return found
+        while wait and not self._inbox:
+            if not self._arrived.acquire(timeout=max(self._deadline - monotonic(), 0)):
+                raise DeadlineError
+        return self._inbox.popleft() if self._inbox else None
 
     def _hand_out(self, output: str) -> tuple[str, int]:
         """Write what the program sent: the state it is in and the number of host calls."""
@@ -250,6 +282,12 @@ class _Worker:
             f'"value_present":false,"error":{{{error}}}}}\n'.encode(),
             ended=True,
         )
+
+
+def _held_lock() -> _thread.LockType:
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    return lock
 
 
 def _literal(text: bytes) -> str:

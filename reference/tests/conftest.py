@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from codemode_reference import Operation, OperationError, Parent, default_policy
+from codemode_reference import Failure, Operation, OperationError, Parent, default_policy
+from codemode_reference.operations import Catalogue
+from codemode_reference.rules import frame_rules
+from codemode_reference.session import Dispatch, End, Session
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 if TYPE_CHECKING:
@@ -137,3 +141,55 @@ def run(using: Callable[..., Any]) -> Callable[..., Any]:
         return using(story, **rows)
 
     return invoke
+
+
+class ScriptedWorker:
+    """A worker without guards of its own that speaks frames to a session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.calls = 0
+
+    def call(self, operation: str, arguments: Any = None) -> Any:
+        """One more host call: the error or value of its reply, `Dispatch`, or how it all ended."""
+        self.calls += 1
+        frame = {
+            "type": "host_call",
+            "invocation_id": self.session.invocation_id,
+            "call_id": self.calls,
+            "operation": operation,
+            "arguments": arguments,
+        }
+        return told(self.session.receive(json.dumps(frame).encode() + b"\n", 1.0))
+
+    def answer(self, call_id: int, value: Any) -> Any:
+        """The operation of `call_id` gave `value`: the reply."""
+        return told(self.session.answer(call_id, value, 1.0))
+
+
+def told(actions: list[Any]) -> Any:
+    """What one action says to the worker or to the client."""
+    (action,) = actions
+    if isinstance(action, End):
+        assert isinstance(action.outcome, Failure)
+        return {name: item for name, item in action.outcome.to_json().items() if name != "message"}
+    if isinstance(action, Dispatch):
+        return Dispatch
+    frame = json.loads(action.data)
+    return frame["value"] if frame["ok"] else frame["error"]
+
+
+@pytest.fixture
+def scripted(limits: dict[str, int], profile: Any) -> Callable[..., ScriptedWorker]:
+    """`scripted(operations, grants=..., row=value)`: a running session and its worker."""
+
+    def make(operations: list[Operation], *, grants: Any = None, **rows: int) -> ScriptedWorker:
+        tables = load_tables()
+        catalogue = Catalogue(operations).restricted(grants)
+        rules = frame_rules(tables, profile)
+        policy = {**limits, **rows}
+        session = Session(7, policy, catalogue, tables.endpoints["parent"], rules)
+        session.event("execute_sent")
+        return ScriptedWorker(session)
+
+    return make

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from codemode_reference.cli import main
+from codemode_reference.protection import LAYERS, Layer, Protection
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "inventory.js"
 
@@ -160,3 +161,24 @@ def test_it_runs_as_a_module(program):
     command = [sys.executable, "-m", "codemode_reference", "run", program("return {a: 1}")]
     done = subprocess.run(command, capture_output=True, check=True)
     assert json.loads(done.stdout) == {"a": 1}
+
+
+def test_the_protection_of_this_machine_is_shown(capsys):
+    """Each layer on a line of its own; status 0 only with a wall around the worker."""
+    status = main(["protection"])
+    first, *layers = capsys.readouterr().out.splitlines()
+    assert (status, first) in [(0, "protected"), (1, "not protected")]
+    assert [line.split()[0] for line in layers] == list(LAYERS)
+
+
+def test_missing_protection_can_be_refused(program, capsys, monkeypatch):
+    """The layer is named and nothing runs."""
+    missing = Protection((Layer("landlock", "unavailable", "Function not implemented"),))
+    monkeypatch.setattr(
+        "codemode_reference.parent.install", lambda folder, program: (["worker"], missing)
+    )
+    assert main(["run", program("return 1"), "--require-hardening"]) == 1
+    assert capsys.readouterr().err == (
+        "hardening_unavailable: a required protection of the worker is not available: "
+        "landlock (Function not implemented)\n"
+    )

@@ -20,7 +20,8 @@ def test_closing_ends_what_runs(limits):
             cancelled.set()
 
     async def run():
-        parent = Parent(limits, [Operation("gate", gate)])
+        rows = {"server_invocations": 9, "server_workers": 9}
+        parent = Parent({**limits, **rows}, [Operation("gate", gate)])
         invoke = [asyncio.create_task(parent.invoke("return codemode.gate()"))]
         await entered.wait()
         invoke += [asyncio.create_task(parent.invoke("return codemode.gate()")) for _ in range(8)]

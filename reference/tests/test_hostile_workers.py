@@ -47,12 +47,18 @@ def meet(using):
             stats = parent.last_stats
             assert await parent.invoke("result(1)") == Success(True, 1)
             assert descriptors() == before
-            assert not list(parent._scratch.path.iterdir())
+            assert_tidy(parent)
             return outcome, stats
 
         return using(story, command=[*PYTHON, FAKE], **rows)
 
     return invoke
+
+
+def assert_tidy(parent):
+    """No directory of a worker is left once the background has done its work."""
+    parent._workers._janitor.submit(int).result()
+    assert not list(parent._scratch.path.iterdir())
 
 
 def descriptors():
@@ -269,7 +275,7 @@ def test_a_worker_that_cannot_be_started(using, command):
                 "message": "the worker could not be started",
             }
         assert descriptors() == before
-        assert not list(parent._scratch.path.iterdir())
+        assert_tidy(parent)
 
     using(story, command=command)
 

@@ -185,7 +185,7 @@ def test_invocations_run_side_by_side(limits):
         outcomes = await asyncio.gather(*map(parent.invoke, sources))
         assert [outcome.value for outcome in outcomes] == [[n, n] for n in range(8)]
 
-    story(limits, tell)
+    story(limits, tell, server_invocations=8, server_workers=8)
 
 
 def test_every_fault_is_followed_by_a_healthy_run(limits):
@@ -264,7 +264,8 @@ def test_a_loop_that_closes_during_the_end_leaves_nothing(limits):
         running[0].cancel()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        parent._spawner.shutdown()
+        parent._workers._spawner.shutdown()
+        parent._workers._janitor.shutdown()
         parent._scratch.close()
 
     running = []
@@ -330,7 +331,7 @@ def test_the_package_has_only_its_names():
 
 
 def test_windows_is_refused(monkeypatch):
-    """With a message that says where it runs."""
+    """With a message that says where it runs, before anything of Unix is imported."""
     monkeypatch.setattr("sys.platform", "win32")
-    with pytest.raises(NotImplementedError, match="Linux and macOS"):
-        Parent()
+    with pytest.raises(ImportError, match="Linux and macOS, not on Windows"):
+        _ = codemode_reference.StartedAhead

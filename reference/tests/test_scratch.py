@@ -1,9 +1,11 @@
 """The private directories."""
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 from codemode_reference import scratch
@@ -66,6 +68,21 @@ def test_a_deep_tree_is_removed_without_recursion(folder):
         here = below
     os.close(here)
     scratch.remove(made)
+    assert not made.exists()
+
+
+def test_a_deep_tree_takes_no_descriptor_for_each_level(folder):
+    """A parent has few left when many programs run."""
+    made = folder.make()
+    (made / "/".join("d" * 100)).mkdir(parents=True)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft = max(int(entry.name) for entry in Path("/dev/fd").iterdir()) + 8
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    try:
+        scratch.remove(made)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert not made.exists()
 
 

@@ -30,8 +30,8 @@ def test_replies_are_legal_frames(profile):
 
 def test_execute_is_one_compact_line():
     """The source stands last, as it was encoded."""
-    line = wire.execute({"v": 1}, b'"return 1"')
-    assert line == b'{"type":"execute","v":1,"source":"return 1"}\n'
+    line = wire.execute(wire.execute_head({"v": 1}), 7, b'"return 1"')
+    assert line == b'{"type":"execute","v":1,"invocation_id":7,"source":"return 1"}\n'
 
 
 @pytest.mark.parametrize("source", ["", " \n\t", "\ufeff"[:0]])

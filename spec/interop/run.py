@@ -22,6 +22,7 @@ PLANTS = {
     "policy": ("field", "planted"),
     "frames": ("event", "planted"),
     "values": ("size", 987_654_321),
+    "traces": ("steps", [{"event": "time_up", "actions": [], "state": "planted"}]),
 }
 
 

@@ -1,5 +1,5 @@
-// node vectors.mjs DIR: an implementation of sizes, frames, policies and values that shares no code
-// with the Python ones, put to the vectors of an exported specification.
+// node vectors.mjs DIR: an implementation of sizes, frames, policies, values and of what both ends do,
+// that shares no code with the Python ones, put to the vectors of an exported specification.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import { receiver } from "./frames.mjs";
 import { invalidField, rowsOf } from "./policy.mjs";
 import { measure, sizeOf } from "./sizes.mjs";
+import { replay } from "./traces.mjs";
 import { leave } from "./values.mjs";
 
 const [directory] = process.argv.slice(2);
@@ -22,6 +23,7 @@ const tables = {
   policy: load("policy.json"),
   errors: load("errors.json"),
   protocol: load("protocol.json"),
+  order: load("order.json"),
   alternatives: load("alternatives.json"),
   profiles: new Map(profiles.map((profile) => [profile.name, profile])),
 };
@@ -87,6 +89,13 @@ const kinds = {
       place === "host" ? { size, refused, accepted } : { size, refused, absent, accepted },
     );
     return [found, wanted];
+  },
+  traces: (document, vector) => {
+    const found = replay(tables, document.operations, vector);
+    const wanted = vector.steps.map(({ actions, state }) => ({ actions, state }));
+    // The first step that differs says enough.
+    const at = wanted.findIndex((step, index) => !isDeepStrictEqual(step, found[index]));
+    return at < 0 ? [true, true] : [{ step: at + 1, ...found[at] }, wanted[at]];
   },
 };
 

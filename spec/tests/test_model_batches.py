@@ -225,7 +225,7 @@ def test_a_terminal_budget_at_an_entry_ends_the_invocation() -> None:
     batch = HostBatch((HostCall(1, "page"), HostCall(2, "page")))
     step = parents.on_event(made, parent, "host_batch", batch)
     error = Refusal("pages_limit", "page", limit=1)
-    assert list(step.actions) == [Dispatch(1, "page"), *ended(error, 1, 2)]
+    assert list(step.actions) == [Dispatch(1, "page"), *ended(error, 1)]
 
 
 def test_a_write_in_a_read_only_batch_is_refused_alone() -> None:

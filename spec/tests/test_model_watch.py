@@ -226,6 +226,19 @@ def test_an_honest_pair_ends_as_one_where_exhaustion_is_terminal() -> None:
     assert searched.finals > 0
 
 
+def test_a_call_that_waits_beside_a_free_slot_is_told(monkeypatch) -> None:
+    """A worker that lets nobody in when a reply frees a slot: alone, and in a pair."""
+
+    def forgetful(made: Any, worker: Any, call_id: int, error: Any) -> Any:
+        left = tuple(other for other in worker.in_flight if other != call_id)
+        return workers.Asking(worker._replace(in_flight=left))
+
+    monkeypatch.setattr(workers, "on_reply", forgetful)
+    names = ("any parent, excess queue", "honest pair, waiting calls")
+    for space in (s for s in spaces() if s.name in names):
+        assert found(space) == "a call waits beside a free slot"
+
+
 def test_an_honest_worker_that_is_ended_is_told() -> None:
     """A parent that allows one call less than it says."""
 

@@ -6,9 +6,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from codemode_spec.model import parent as parents
+from codemode_spec.model import spaces
 from codemode_spec.model.exploration import Move
-from codemode_spec.model.spaces import Boundary, Seen, covers
-from codemode_spec.model.terms import Answer, Dispatch, HostBatch, HostCall, Operation, Reply, Rules
+from codemode_spec.model.spaces import Boundary, Seen, Told, covers
+from codemode_spec.model.terms import Answer, Dispatch, HostBatch, HostCall, Reply, Rules
 from codemode_spec.model.watch import observe
 
 if TYPE_CHECKING:
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
 
     from codemode_spec.model.ledger import Step
 
-OPERATIONS: Final = {
-    "look": Operation("look"),
-    "change": Operation("change", effect="write"),
-}
+READ: Final = "read"
+OPERATIONS: Final = {name: spaces.OPERATIONS[name] for name in (READ, "write")}
 ENTRIES: Final = 4
 SMALL: Final = {
     "host_calls": ENTRIES,
@@ -43,12 +42,11 @@ class Barriers:
         self.name = name
         self.rules = rules
         self._boundary = boundary
+        self._first = rules.tables.endpoints["parent"].initial
 
     def initial(self) -> State:
-        """`execute` was handed over."""
-        return State(
-            Seen(parents.on_event(self.rules, parents.start(self.rules), "execute_sent").parent)
-        )
+        """The worker was just spawned."""
+        return State(Seen(parents.start(self.rules)))
 
     def final(self, state: State) -> bool:
         """The batch is committed, or the invocation has ended."""
@@ -56,38 +54,55 @@ class Barriers:
         return bool(state.names) and (parent.batch is None or parent.outcome is not None)
 
     def moves(self, state: State) -> Iterator[Move]:
-        """A batch is sent; then operations answer, time passes, or it is cancelled."""
+        """A batch is sent; operations answer, time passes, or it is cancelled; then a call."""
+        if state.seen.parent.state == self._first:
+            step = self._boundary.on_event(self.rules, state.seen.parent, "execute_sent", None)
+            yield self._moved(state, Told("execute_sent", None), step)
+            return
         if not state.names:
             for length in range(1, ENTRIES + 1):
                 for names in product(OPERATIONS, repeat=length):
                     yield self._send(state, names)
-            return
+        elif state.seen.parent.batch is not None:
+            yield from self._under_way(state)
+        elif not (state.seen.parent.outcome or state.seen.parent.in_flight):
+            yield self._call(state, HostCall(state.seen.parent.calls + 1, READ))
+
+    def _under_way(self, state: State) -> Iterator[Move]:
         parent = state.seen.parent
-        if parent.outcome is not None:
-            return
         for number in parent.in_flight:
             for answer in (Answer(number, size=2), Answer(number, fault="failed")):
                 step = self._boundary.on_answer(self.rules, parent, answer)
-                label = f"call {number} {answer.fault or 'answers'}"
-                yield self._moved(state, label, "answer", step, number)
+                yield self._moved(state, Told("answer", answer), step)
         for event in ("cancel", "deadline" if parent.late else parents.TIME_UP):
             step = self._boundary.on_event(self.rules, parent, event, None)
-            yield self._moved(state, event, event, step)
+            yield self._moved(state, Told(event, None), step)
 
     def _send(self, state: State, names: tuple[str, ...]) -> Move:
         batch = HostBatch(tuple(HostCall(number, name) for number, name in enumerate(names, 1)))
         step = self._boundary.on_event(self.rules, state.seen.parent, "host_batch", batch)
-        label = f"a batch of {', '.join(names)}"
-        return self._moved(state._replace(names=names), label, "host_batch", step)
+        return self._moved(state._replace(names=names), Told("host_batch", batch), step)
 
-    def _moved(
-        self, state: State, label: str, event: str, step: Step, answered: int | None = None
-    ) -> Move:
+    def _call(self, state: State, call: HostCall) -> Move:
+        step = self._boundary.on_event(self.rules, state.seen.parent, "host_call", call)
+        names = (*state.names, call.operation)
+        return self._moved(state._replace(names=names), Told("host_call", call), step)
+
+    def _moved(self, state: State, told: Told, step: Step) -> Move:
         before = state.seen
+        answered = told.frame.call_id if isinstance(told.frame, Answer) else None
         watch, broken = observe(self.rules, before.watch, before.parent, step, answered)
         broken += self._order(state, step, answered)
         after = state._replace(seen=Seen(step.parent, watch))
-        return Move(label, after, covers(self.rules, before.parent, event, step), broken)
+        covered = covers(self.rules, before.parent, told.event, step, told.frame)
+        batch = step.parent.batch
+        if step.parent.outcome is not None:
+            covered += ("a batch is cut off",)
+        elif batch is not None and batch.batch.stopped:
+            covered += ("a batch is stopped",)
+        elif before.parent.batch is not None and batch is None:
+            covered += (f"a batch of {', '.join(state.names)}",)
+        return Move(told, after, covered, broken, (told.event, told.frame, step))
 
     @staticmethod
     def _order(state: State, step: Step, answered: int | None) -> tuple[str, ...]:
@@ -99,8 +114,8 @@ class Barriers:
         for action in step.actions:
             match action:
                 case Dispatch(call_id=number):
-                    alone = [names[other - 1] != "look" for other in running]
-                    if running and (names[number - 1] != "look" or any(alone)):
+                    alone = [names[other - 1] != READ for other in running]
+                    if running and (names[number - 1] != READ or any(alone)):
                         found.append("something runs beside a barrier")
                     if started and number < max(started):
                         found.append("entries are dispatched out of order")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from codemode_spec.model import batch as plan
 from codemode_spec.model.calls import CALL, batch_fits, checked, headroom
 from codemode_spec.model.checks import Asked, Fields, Procedure, fails, passes
-from codemode_spec.model.ledger import Parent, Step, UnderWay, end, refuse
+from codemode_spec.model.ledger import Parent, Step, UnderWay, end, refuse, without
 from codemode_spec.model.terms import (
     Action,
     Answer,
@@ -77,8 +77,7 @@ def on_answer(rules: Rules, parent: Parent, answer: Answer) -> Step:
     """An answer to a call of the batch: it is held until all before it are committed."""
     assert parent.batch is not None
     index = answer.call_id - parent.batch.calls[0].call_id
-    freed = tuple(other for other in parent.in_flight if other != answer.call_id)
-    return _advance(rules, _hold(Step(parent._replace(in_flight=freed)), index, answer))
+    return _advance(rules, _hold(Step(without(parent, answer.call_id)), index, answer))
 
 
 def _hold(step: Step, index: int, what: Answer | Refusal) -> Step:
@@ -104,20 +103,17 @@ def _run(rules: Rules, step: Step, index: int) -> Step:
     call = under.calls[index]
     walked = checked(rules, step.parent._replace(batch=running), call, ENTRY)
     notes = (*step.notes, *walked.notes)
-    state: Parent = walked.state
     if walked.failed is None:
         dispatch = Dispatch(call.call_id, call.operation, call.arguments)
-        return Step(state, (*step.actions, dispatch), notes)
+        return Step(walked.state, (*step.actions, dispatch), notes)
+    state = without(walked.state, call.call_id)
     if walked.error is None:  # too late: nothing is dispatched any more
         stopped = running._replace(batch=plan.stop(running.batch, index))
-        freed = tuple(other for other in state.in_flight if other != call.call_id)
-        return Step(state._replace(batch=stopped, in_flight=freed), step.actions, notes)
+        return Step(state._replace(batch=stopped), step.actions, notes)
     if rules.ends(walked.error.code):
         ended = end(rules, state, walked.error, notes)
         return ended._replace(actions=(*step.actions, *ended.actions))
-    freed = tuple(other for other in state.in_flight if other != call.call_id)
-    refused = Step(state._replace(in_flight=freed), step.actions, notes)
-    return _hold(refused, index, walked.error)
+    return _hold(Step(state, step.actions, notes), index, walked.error)
 
 
 def _commit(rules: Rules, step: Step) -> Step:

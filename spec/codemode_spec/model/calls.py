@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from codemode_spec.model.checks import Asked, Fields, Procedure, Walked, fails, passes, walk
-from codemode_spec.model.ledger import Parent, Step, end, refuse
+from codemode_spec.model.ledger import Parent, Step, end, refuse, without
 from codemode_spec.model.terms import Dispatch, HostCall, Rules
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def headroom(rules: Rules, history: int) -> Fields:
     if rules.history_bytes is None:
         return None
     left = rules.history_bytes - history
-    return fails(when=left < rules.policy["history_headroom_bytes"], measured=left)
+    return fails(when=left < rules.policy["history_headroom_bytes"], measured=max(left, 0))
 
 
 def batch_fits(rules: Rules, record: int) -> Fields:
@@ -119,12 +119,14 @@ def checked(rules: Rules, parent: Parent, call: HostCall, procedure: Procedure =
 def on_call(rules: Rules, parent: Parent, call: HostCall) -> Step:
     """What a host call with the expected id does in a running invocation."""
     walked = checked(rules, parent, call)
-    state: Parent = walked.state
     if walked.failed is None:
-        return Step(state, (Dispatch(call.call_id, call.operation, call.arguments),), walked.notes)
-    if walked.error is None:  # dropped: it will have no reply that could free its slot
-        freed = tuple(other for other in state.in_flight if other != call.call_id)
-        return Step(state._replace(in_flight=freed), (), walked.notes)
+        return Step(
+            walked.state, (Dispatch(call.call_id, call.operation, call.arguments),), walked.notes
+        )
+    # It does not run, so that it holds no slot: neither after it is dropped nor when all is ended.
+    state = without(walked.state, call.call_id)
+    if walked.error is None:
+        return Step(state, (), walked.notes)
     if walked.failed.answer == "terminate" or rules.ends(walked.error.code):
         return end(rules, state, walked.error, walked.notes)
     return refuse(state, call.call_id, walked.error, walked.notes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from codemode_spec.model import worker as workers
 from codemode_spec.model.exploration import Move
 from codemode_spec.model.spaces import Told
-from codemode_spec.model.terms import UNCAUGHT, HostCall, Refusal, Result, Rules
+from codemode_spec.model.terms import UNCAUGHT, HostCall, Refusal, Reply, Result, Rules
 from codemode_spec.model.worker import Asking, Settled, Wish, Worker
 
 if TYPE_CHECKING:
@@ -26,10 +26,20 @@ ENDS: Final = (
     Settled(True, size=1, depth=129),
     Settled(True, fault="not_json"),
     Settled(),
-    Settled(thrown=UNCAUGHT),
+    Settled(thrown=UNCAUGHT._replace(reason="stack")),
     Settled(thrown=Refusal("pages_limit", "read", limit=1)),
 )
 """How the program may end; the last one is an error that no bridge has made."""
+
+
+MOST_WAITING: Final = 3
+"""Of three that wait, one can take a slot and two be refused in one turn after the other."""
+
+
+class Exit(NamedTuple):
+    """The worker exits."""
+
+    status: int
 
 
 class State(NamedTuple):
@@ -50,6 +60,7 @@ class AnyParent:
         self.rules = rules
         endpoint = rules.tables.endpoints["worker"]
         self._end = endpoint.final
+        self._most = rules.policy["concurrent_host_calls"]
         acts = ("host_call_sent", "host_batch_sent", "progress_sent", "result_sent")
         self._frames = [event for event in endpoint.events if event not in acts]
         self._acts = acts
@@ -76,7 +87,7 @@ class AnyParent:
         if worker.in_flight:
             for error in (None, Refusal("operation_failed", "read")):
                 yield self._reply(state, worker.in_flight[0], error)
-        for wish in WISHES if len(worker.waiting) < 2 else ():
+        for wish in WISHES if len(worker.waiting) < MOST_WAITING else ():
             yield self._asks(state, wish)
         for settled in (
             *ENDS,
@@ -88,6 +99,7 @@ class AnyParent:
 
     def _event(self, state: State, event: str) -> Move:
         worker, status = workers.on_event(self.rules, state.worker, event)
+        exits = (Exit(status),) if status is not None and state.status is None else ()
         after = state._replace(
             worker=worker, status=status if state.status is None else state.status
         )
@@ -95,38 +107,55 @@ class AnyParent:
         broken = []
         if state.worker.state == self._end and after != state:
             broken.append("a worker that is over does something")
-        return Move(Told(event, None), after, cell, tuple(broken), (event, None, after, None))
+        return Move(Told(event, None), after, cell, tuple(broken), (event, None, after, exits))
 
     def _reply(self, state: State, call_id: int, error: Refusal | None) -> Move:
         asking = workers.on_reply(self.rules, state.worker, call_id, error)
-        freed = state._replace(open=state.open - {call_id})
-        cell = (f"worker {state.worker.state} host_result",)
-        record = ("host_result", (call_id, error))
-        return self._asked(freed, asking, f"host_result {call_id}", cell, record)
+        worker, turns = asking.worker, asking.turns
+        freed = state._replace(worker=worker, open=state.open - {call_id})
+        cell = f"worker {state.worker.state} host_result"
+        # Where more than one has its turn, or one is refused in its turn, a trace shows it.
+        had = "".join(", refused" if turn.error else ", sent" for turn in turns)
+        asked = [wish.operation for wish in state.worker.waiting]
+        had += " before another" if asked[1:] and asked[0] not in asked[1:] else ""
+        reply = Reply(call_id, error=error)
+        move = self._asked(freed, turns, Told("host_result", reply), ("host_result", reply))
+        full = len(worker.in_flight) >= self._most or worker.state == self._end
+        broken = ("a call waits beside a free slot",) * bool(worker.waiting and not full)
+        return move._replace(
+            covers=(cell, f"{cell}{had}", *move.covers), broken=(*move.broken, *broken)
+        )
 
     def _asks(self, state: State, wish: Wish) -> Move:
         asking = workers.ask(self.rules, state.worker, wish)
-        return self._asked(state, asking, Told("ask", wish), (), ("ask", wish))
+        move = self._asked(state, (asking,), Told("ask", wish), ("ask", wish))
+        return move._replace(covers=(*move.covers, f"{wish.operation}, {self.rules.readonly}"))
 
     def _asked(
-        self, state: State, asking: Asking, label: object, cell: tuple[str, ...], record: Any
+        self, state: State, turns: tuple[Asking, ...], label: Told, record: tuple[str, Any]
     ) -> Move:
-        after = state._replace(worker=asking.worker)
-        covered = (*cell, *(note.rule for note in asking.notes))
+        after = state
+        covered: tuple[str, ...] = ()
         broken: tuple[str, ...] = ()
-        sent: HostCall | Result | None = asking.frame
-        if asking.frame is not None:
-            worker, _ = workers.on_event(self.rules, asking.worker, "host_call_sent")
-            broken = self._guarded(state, asking.frame)
-            after = after._replace(
-                worker=worker, sent=state.sent + 1, open=state.open | {asking.frame.call_id}
-            )
-            covered += ("worker running host_call_sent",)
-        elif asking.error is not None and self.rules.ends(asking.error.code):
-            sent = Result(error=asking.error)
-            after = self._over(after)
-        told = (*record, after, (sent, asking.error))
-        return Move(label, after, covered, broken, told)
+        acts: tuple[Any, ...] = ()
+        for asking in turns:
+            covered += tuple(note.rule for note in asking.notes)
+            after = after._replace(worker=asking.worker)
+            if asking.frame is not None:
+                acts += (asking.frame,)
+                worker, _ = workers.on_event(self.rules, asking.worker, "host_call_sent")
+                broken += self._guarded(after, asking.frame)
+                after = after._replace(
+                    worker=worker, sent=after.sent + 1, open=after.open | {asking.frame.call_id}
+                )
+                covered += ("worker running host_call_sent",)
+            elif asking.error is not None and self.rules.ends(asking.error.code):
+                covered += (f"{asking.error.code} ends a worker",)
+                acts += (Result(error=asking.error), Exit(0))
+                after = self._over(after)
+            elif asking.error is not None:
+                acts += (asking.error,)
+        return Move(label, after, covered, broken, (*record, after, acts))
 
     def _guarded(self, state: State, frame: HostCall) -> tuple[str, ...]:
         policy = self.rules.policy
@@ -142,17 +171,17 @@ class AnyParent:
     def _ends(self, state: State, settled: Settled) -> Move:
         result, notes = workers.finish(self.rules, state.worker, settled)
         after = self._over(state)
-        covered = ("worker running result_sent", *(note.rule for note in notes))
         named = result.error
+        told = f"{settled.thrown or settled.present} leaves {named or result.present}"
+        covered = ("worker running result_sent", *(note.rule for note in notes), told)
         foreign = (
             named is not None
             and named.code not in ("code_rejected", "final_result_bytes_limit")
             and named not in state.worker.known
         )
         broken = ("an error that no bridge has made keeps its code",) * foreign
-        return Move(
-            Told("end", settled), after, covered, broken, ("end", settled, after, (result, None))
-        )
+        record = ("end", settled, after, (result, Exit(0)))
+        return Move(Told("end", settled), after, covered, broken, record)
 
     def _over(self, state: State) -> State:
         worker, _ = workers.on_event(self.rules, state.worker, "result_sent")

@@ -78,8 +78,12 @@ def end(rules: Rules, parent: Parent, error: Refusal, notes: tuple[Note, ...]) -
     return Step(ended, (End(outcome, parent.in_flight),), notes)
 
 
+def without(parent: Parent, call_id: int) -> Parent:
+    """The parent with the slot of this call free, if the call held one."""
+    return parent._replace(in_flight=tuple(c for c in parent.in_flight if c != call_id))
+
+
 def refuse(parent: Parent, call_id: int, error: Refusal, notes: tuple[Note, ...]) -> Step:
     """Reply with an error; the slot, if the call had one, is free before the reply is written."""
-    freed = tuple(other for other in parent.in_flight if other != call_id)
-    after = parent._replace(in_flight=freed, sent=parent.sent | {error})
+    after = without(parent, call_id)._replace(sent=parent.sent | {error})
     return Step(after, (Reply(call_id, error=error),), notes)

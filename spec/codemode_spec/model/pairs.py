@@ -26,7 +26,7 @@ WISHES: Final = (
 )
 """What the program may ask for."""
 
-MOST_WAITING: Final = 2
+MOST_WAITING: Final = 3
 ANSWERS: Final = ({"size": 2}, {"fault": "failed"})
 
 
@@ -67,7 +67,8 @@ class HonestPair:
         if state.parent.outcome is not None:
             return
         if state.worker.state == "running":
-            # What waits costs the program's own heap only; two that wait show all that more would.
+            # What waits costs the program's own heap only; of three, one can take the last id and
+            # two be refused.
             for wish in WISHES if len(state.worker.waiting) < MOST_WAITING else ():
                 yield self._ask(state, wish)
             yield from self._settle(state)
@@ -131,9 +132,15 @@ class HonestPair:
     def _reply(self, state: State) -> Move:
         reply, *later = state.down
         asking = workers.on_reply(self.rules, state.worker, reply.call_id, reply.error)
-        after = self._asked(state._replace(down=tuple(later)), asking)
+        after = state._replace(worker=asking.worker, down=tuple(later))
+        for turn in asking.turns:
+            after = self._asked(after, turn)
+        full = len(after.worker.in_flight) >= self.rules.policy["concurrent_host_calls"]
+        broken = ("a call waits beside a free slot",) * bool(after.worker.waiting and not full)
         told = "a value" if reply.error is None else reply.error.code
-        return Move(f"the worker reads the reply to call {reply.call_id}: {told}", after)
+        return Move(
+            f"the worker reads the reply to call {reply.call_id}: {told}", after, (), broken
+        )
 
     # The parent.
 

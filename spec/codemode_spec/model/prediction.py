@@ -208,11 +208,11 @@ class _Invocation:
             valid=self._host.accepts(asks.operation, value),
         )
         asking = workers.ask(self.rules, self._worker, wish)
+        self._worker = asking.worker
         self._note("program", "call", f"asks for {asks.operation}")
         self._asked(asking, task if asks.awaited else None, task)
 
     def _asked(self, asking: workers.Asking, waiting: _Task | None, asker: _Task | None) -> None:
-        self._worker = asking.worker
         self.notes += asking.notes
         goes_on = asker is not None and waiting is None
         if asking.error is not None:
@@ -273,16 +273,15 @@ class _Invocation:
         return True
 
     def _reply(self, reply: Reply) -> None:
-        before = self._worker
-        asking = workers.on_reply(self.rules, before, reply.call_id, reply.error)
+        asking = workers.on_reply(self.rules, self._worker, reply.call_id, reply.error)
         self._worker = asking.worker
         waiting = self._by_call[reply.call_id]
         if reply.error is not None:
             self._refused(reply.error, waiting)
         elif waiting is not None:
             self._ready.append((waiting, reply.value))
-        if len(asking.worker.waiting) < len(before.waiting):
-            self._asked(asking, self._queued.popleft(), None)
+        for turn in asking.turns:
+            self._asked(turn, self._queued.popleft(), None)
 
     # The end.
 

@@ -58,11 +58,13 @@ def _honest_pair(boundary: Boundary) -> Iterator[Space]:
 
 def _any_parent() -> Iterator[Space]:
     known = {name: OPERATIONS[name] for name in ("read", "write")}
-    for excess in ("reject", "queue"):
+    for excess, readonly in (("reject", True), ("queue", False)):
         chosen = small(
-            "process-async", {"host_calls": 3}, {"concurrency_excess": excess}, readonly=True
+            "process-async", {"host_calls": 3}, {"concurrency_excess": excess}, readonly=readonly
         )
         yield AnyParent(f"any parent, excess {excess}", replace(chosen, operations=known))
+    terminal = replace(small("process-async", None, _ABSENT), operations=known)
+    yield AnyParent("any parent, terminal exhaustion", terminal)
 
 
 def _sharing(shared: Server) -> Iterator[Space]:

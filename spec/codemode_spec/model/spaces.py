@@ -13,12 +13,15 @@ from codemode_spec.model.exploration import Move
 from codemode_spec.model.terms import (
     UNCAUGHT,
     Answer,
+    End,
     HostBatch,
     HostCall,
     Operation,
     Refusal,
+    Reply,
     Result,
     Rules,
+    Settle,
     rules,
 )
 from codemode_spec.model.watch import Watch, observe
@@ -49,6 +52,10 @@ OPERATIONS: Final = {
     "secret": Operation("secret", granted=False),
 }
 
+_AT_LIMIT: Final = {
+    "host_calls": "host_calls_limit",
+    "concurrent_host_calls": "host_concurrency_limit",
+}
 ANSWERS: Final = (
     ("1 byte", {"size": 1}),
     ("2 bytes", {"size": 2}),
@@ -74,16 +81,47 @@ class Seen(NamedTuple):
     watch: Watch = Watch()
 
 
-def covers(rules: Rules, before: Parent, event: str, step: Step) -> tuple[str, ...]:
+def covers(
+    rules: Rules, before: Parent, event: str, step: Step, frame: Any = None
+) -> tuple[str, ...]:
     """The rules that a step exercised: a cell of the protocol table, and each check it made."""
     cells = []
     if event in rules.tables.endpoints["parent"].events:
         cells.append(f"parent {before.state} {event}")
+    cells += _more(rules, before, event, step, frame)
     cells += [note.rule for note in step.notes if note.place in rules.tables.places]
     # The same check may end the call or the invocation: both are worth a trace.
     failed = [note.rule for note in step.notes if not note.passed]
     cells += [f"{rule}, {type(a).__name__.lower()}" for rule in failed for a in step.actions]
     return tuple(cells)
+
+
+def _more(rules: Rules, before: Parent, event: str, step: Step, frame: Any) -> list[str]:
+    """What is worth a trace besides cells and checks: ids out of order, and what is believed."""
+    said = [note.check for note in step.notes if note.place == "protocol"]
+    if said == ["malformed"] and event != "malformed":
+        first = frame.calls[0] if isinstance(frame, HostBatch) else frame
+        which = "above" if first.call_id > before.calls else "below"
+        return [f"{event} in {before.state}, {which} the next id"]
+    found = [f"parent {before.state} answer"] if event == "answer" else []
+    late = ", late" if before.late else ""
+    for action in step.actions:
+        if isinstance(action, Reply) and action.error is not None:
+            found.append(f"{event}: {action.error}")
+        elif isinstance(action, Settle | End):
+            cancelled = f"{len(action.cancelled)} of {before.calls} calls"
+            found.append(f"{type(action).__name__} in {before.state}, {cancelled}{late}")
+        if isinstance(action, End) and action.outcome.error is not None:
+            kept = f", {before.history} on record" if event == "host_call" else ""
+            found.append(f"{event}: {action.outcome.error}{kept}")
+    settled = step.parent.settled
+    if isinstance(frame, Result) and settled is not None:
+        alike = any(frame.error and sent.code == frame.error.code for sent in before.sent)
+        how = "sent" if frame.error in before.sent else "like one sent" if alike else "not sent"
+        told = "believed" if settled.error == frame.error else "doubted"
+        left = "" if before.calls < rules.policy["host_calls"] else ", no call left"
+        found.append(f"{frame.error or frame.present} {how}, {told}{late}{left}")
+    return found
 
 
 def small(
@@ -114,6 +152,7 @@ class AnyWorker:
         events = rules.tables.endpoints["parent"].events
         self._plain = [e for e in events if e not in frames or (modules and e == "progress")]
         self._modules = modules
+        self._first = rules.tables.endpoints["parent"].initial
 
     def initial(self) -> Seen:
         """The worker was just spawned."""
@@ -128,8 +167,10 @@ class AnyWorker:
         if state.parent.outcome is not None and state.watch.ends == 1:
             yield from self._after_the_end(state)
             return
-        for event in (*self._plain, parents.TIME_UP):
+        for event in self._plain:
             yield self._event(state, event, None)
+        if state.parent.state != self._first:  # else the clock has not started
+            yield self._event(state, parents.TIME_UP, None)
         for call in self._calls(state.parent):
             yield self._event(state, "host_call", call)
         for batch in self._batches(state.parent) if self._modules else ():
@@ -171,7 +212,9 @@ class AnyWorker:
         number = parent.calls + 1
         for names in (("read",), ("read", "open"), ("write", "open"), ("read", "nowhere")):
             yield HostBatch(tuple(HostCall(number + i, name) for i, name in enumerate(names)))
-        yield HostBatch((HostCall(number, "read"), HostCall(number, "read")))
+        yield HostBatch((HostCall(number + 1, "read"), HostCall(number + 2, "read")))
+        for record in (3, 5):
+            yield HostBatch((HostCall(number, "read", record=record),))
         yield HostBatch((HostCall(number, "read", record=3), HostCall(number + 1, "open")))
         yield HostBatch(tuple(HostCall(number + i, "read", record=2) for i in range(2)))
 
@@ -182,8 +225,12 @@ class AnyWorker:
         for error in sorted(parent.sent, key=repr):
             yield Result(error=error)
         limit = self.rules.policy
-        yield Result(error=UNCAUGHT)
-        yield Result(error=Refusal("host_calls_limit", "read", limit=limit["host_calls"]))
+        yield Result(error=UNCAUGHT._replace(reason="memory"))
+        yield Result(error=Refusal("unknown_operation"))
+        for row, code in _AT_LIMIT.items():
+            yield Result(error=Refusal(code, "read", limit=limit[row]))
+        yield Result(error=Refusal("host_calls_limit", "read", limit=limit["host_calls"] + 1))
+        yield Result(error=Refusal("invalid_arguments", "nowhere"))
         yield Result(error=Refusal("operation_failed", "write"))
         yield Result(error=Refusal("deadline_exceeded", limit=limit["wall_time_ms"]))
         most = limit["final_result_bytes"]
@@ -196,7 +243,7 @@ class AnyWorker:
         return Move(
             Told(event, frame),
             Seen(step.parent, watch),
-            covers(self.rules, state.parent, event, step),
+            covers(self.rules, state.parent, event, step, frame),
             broken,
             (event, frame, step),
         )

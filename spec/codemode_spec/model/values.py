@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from codemode_spec.model.checks import Asked, Fields, Procedure, fails, passes, walk
-from codemode_spec.model.ledger import Parent, Step, end, refuse
+from codemode_spec.model.ledger import Parent, Step, end, refuse, without
 from codemode_spec.model.terms import Answer, Note, Reply, Rules
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def on_answer(rules: Rules, parent: Parent, answer: Answer) -> Step:
     if answer.call_id not in parent.in_flight:
         note = Note("parent_host_value", "open", False, "the call was cancelled: dropped")
         return Step(parent, (), (note,))
-    freed = tuple(other for other in parent.in_flight if other != answer.call_id)
-    return deliver(rules, parent._replace(in_flight=freed), answer)
+    return deliver(rules, without(parent, answer.call_id), answer)
 
 
 def deliver(rules: Rules, parent: Parent, answer: Answer) -> Step:

@@ -54,12 +54,22 @@ class Worker(NamedTuple):
 
 
 class Asking(NamedTuple):
-    """What became of a wish: a frame, an error for the program, or neither (it waits)."""
+    """What became of a wish: a frame, an error for the program, or neither (it waits).
+
+    `earlier` are those that had their turn before it on the same reply, all of them refused.
+    """
 
     worker: Worker
     frame: HostCall | None = None
     error: Refusal | None = None
     notes: tuple[Note, ...] = ()
+    earlier: tuple[Asking, ...] = ()
+
+    @property
+    def turns(self) -> tuple[Asking, ...]:
+        """After a reply: every call that had its turn, in order."""
+        had = self.frame is not None or self.error is not None
+        return (*self.earlier, self._replace(earlier=())) if had else ()
 
 
 def start(rules: Rules) -> Worker:
@@ -166,15 +176,23 @@ def _frame(number: int, wish: Wish) -> HostCall:
 
 
 def on_reply(rules: Rules, worker: Worker, call_id: int, error: Refusal | None) -> Asking:
-    """A reply frees its slot, and a call that waited takes it: its frame, or why it has none."""
+    """A reply frees its slot, and calls that waited have their turn until one takes it.
+
+    What became of the last that had its turn, with the `earlier` ones. One that is refused leaves
+    the slot to the next, which else would wait for ever where nothing is in flight.
+    """
     assert call_id in worker.in_flight, "a reply to no call is `malformed`"
     left = tuple(other for other in worker.in_flight if other != call_id)
     known = worker.known if error is None else worker.known | {error}
     worker = worker._replace(in_flight=left, known=known)
-    if not worker.waiting or _full(rules, worker):
-        return Asking(worker)
-    wish, *others = worker.waiting
-    return ask(rules, worker._replace(waiting=tuple(others)), wish)
+    asking = Asking(worker)
+    while asking.worker.waiting and not _full(rules, asking.worker):
+        wish, *others = asking.worker.waiting
+        turn = ask(rules, asking.worker._replace(waiting=tuple(others)), wish)
+        asking = turn._replace(earlier=asking.turns)
+        if turn.error is not None and rules.ends(turn.error.code):
+            break
+    return asking
 
 
 class Settled(NamedTuple):

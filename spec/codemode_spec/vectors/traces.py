@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from codemode_spec.model.guards import AnyParent
+from codemode_spec.model.barriers import Barriers
+from codemode_spec.model.guards import AnyParent, Exit
 from codemode_spec.model.spaces import OPERATIONS, AnyWorker
 from codemode_spec.model.terms import (
-    Action,
     Dispatch,
     End,
     HostBatch,
+    HostCall,
     Outcome,
     Refusal,
     Reply,
+    Result,
     Rules,
     Settle,
 )
+from codemode_spec.model.worker import Settled, Wish
 from codemode_spec.vectors import document_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from codemode_spec.model.exploration import Explored, Space
-    from codemode_spec.model.ledger import Step
     from codemode_spec.vectors.lines import Vector
+
+_PAYLOADS = ("name", "arguments", "value")
+"""Fields that no trace needs: the name is the key, and of a payload only the size matters."""
 
 
 def text(searched: Iterable[tuple[Space, Explored]]) -> str:
     """The text of `traces.json` from the searches of all spaces."""
-    head = {"operations": {name: _plain(entry) for name, entry in OPERATIONS.items()}}
+    head = {"operations": {name: _said(entry) for name, entry in OPERATIONS.items()}}
     return document_text(head, vectors(searched))
 
 
@@ -38,7 +43,7 @@ def vectors(searched: Iterable[tuple[Space, Explored]]) -> list[Vector]:
     found: list[Vector] = []
     shown: set[str] = set()
     for space, explored in searched:
-        if not isinstance(space, AnyWorker | AnyParent):
+        if not isinstance(space, AnyWorker | AnyParent | Barriers):
             continue
         kept = 0
         for trace in explored.traces:
@@ -48,19 +53,19 @@ def vectors(searched: Iterable[tuple[Space, Explored]]) -> list[Vector]:
             shown |= covered
             kept += 1
             name = space.name.replace(",", "").replace(" ", "-")
-            steps = [_step(move.record) for move in trace]
+            steps = [_step(*move.record) for move in trace]
             found.append({"id": f"{name}.{kept}", **_rules(space), "steps": steps})
     return found
 
 
-def _rules(space: AnyWorker | AnyParent) -> dict[str, Any]:
+def _rules(space: AnyWorker | AnyParent | Barriers) -> dict[str, Any]:
     """Which end it is, and what differs from the defaults of the profile."""
     rules: Rules = space.rules
     profile = rules.profile
     policy = {n: v for n, v in rules.policy.items() if v != profile.rows[n].default}
     under = {n: v for n, v in rules.alternatives.items() if v != profile.alternatives[n]}
     found: dict[str, Any] = {
-        "end": "parent" if isinstance(space, AnyWorker) else "worker",
+        "end": "worker" if isinstance(space, AnyParent) else "parent",
         "profile": profile.name,
         "policy": policy,
     }
@@ -68,57 +73,45 @@ def _rules(space: AnyWorker | AnyParent) -> dict[str, Any]:
     found |= {"readonly": True} if rules.readonly else {}
     found |= {} if rules.history_bytes is None else {"history_bytes": rules.history_bytes}
     if len(rules.operations) < len(OPERATIONS):
-        found["known"] = list(rules.operations)
+        found["catalogue"] = list(rules.operations)
     return found
 
 
-def _plain(value: Any) -> dict[str, Any]:
+def _step(event: str, given: Any, after: Any, acts: tuple[Any, ...] | None = None) -> Any:
+    """One step: a parent's is a Step, which holds its actions; a worker's come beside it."""
+    step: dict[str, Any] = {"event": event}
+    if given is not None:
+        step["given"] = _given(given)
+    if acts is None:
+        return step | {
+            "actions": [_parents(action, after.parent.settled) for action in after.actions],
+            "state": after.parent.state,
+        }
+    return step | {"actions": [_workers(act) for act in acts], "state": after.worker.state}
+
+
+def _said(value: Any) -> dict[str, Any]:
     """The fields of a named tuple that are not their defaults."""
     defaults = type(value)._field_defaults
     return {
-        name: _plain(part) if isinstance(part, tuple) and hasattr(part, "_fields") else part
-        for name, part in value._asdict().items()
-        if name not in defaults or part != defaults[name]
-    }
-
-
-def _frame(frame: Any) -> dict[str, Any]:
-    if isinstance(frame, HostBatch):
-        return {"calls": [_plain(call) for call in frame.calls]}
-    if isinstance(frame, tuple) and not hasattr(frame, "_fields"):  # a reply: its call and error
-        number, error = frame
-        return {"call_id": number, **({"error": error.fields()} if error else {})}
-    return {
         name: part.fields() if isinstance(part, Refusal) else part
-        for name, part in frame._asdict().items()
-        if name not in type(frame)._field_defaults or part != type(frame)._field_defaults[name]
+        for name, part in value._asdict().items()
+        if name not in _PAYLOADS and (name not in defaults or part != defaults[name])
     }
 
 
-def _step(record: Any) -> dict[str, Any]:
-    event, frame, *rest = record
-    step: dict[str, Any] = {"event": event}
-    if frame is not None:
-        step["frame"] = _frame(frame)
-    return step | (_parent_did(rest[0]) if len(rest) == 1 else _worker_did(*rest))
-
-
-def _parent_did(step: Step) -> dict[str, Any]:
-    done = [_action(action) for action in step.actions]
-    return {"actions": done, "state": step.parent.state}
-
-
-def _worker_did(after: Any, made: Any) -> dict[str, Any]:
-    sent, error = made or (None, None)
-    found: dict[str, Any] = {"state": after.worker.state}
-    if sent is not None:
-        found["sends"] = {"frame": "result" if hasattr(sent, "present") else "host_call"}
-        found["sends"] |= _frame(sent)
-    if error is not None:
-        found["throws"] = error.fields()
-    if after.status is not None:
-        found["status"] = after.status
-    return found
+def _given(given: Any) -> dict[str, Any]:
+    match given:
+        case HostBatch():
+            calls = [_said(call) for call in given.calls]
+            first, *_ = ids = [call.pop("call_id") for call in calls]
+            assert ids == list(range(first, first + len(ids))), "the frame names the first id only"
+            return {"call_id": first, "calls": calls}
+        case Wish(fits=False):
+            return {"operation": given.operation, "frame_bytes": given.size}
+        case Result(error=None) | Settled(thrown=None):
+            return {"present": given.present, **_said(given)}
+    return _said(given)
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
@@ -127,16 +120,32 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
     return {"present": outcome.present}
 
 
-def _action(action: Action) -> dict[str, Any]:
+def _parents(action: Any, settled: Outcome | None) -> dict[str, Any]:
     match action:
         case Dispatch():
-            return {"dispatch": action.call_id, "operation": action.operation}
+            return {"do": "dispatch", "call_id": action.call_id, "operation": action.operation}
         case Reply(error=None):
-            return {"reply": action.call_id, "size": action.size}
+            return {"do": "reply", "call_id": action.call_id, "size": action.size}
         case Reply():
-            assert action.error is not None
-            return {"reply": action.call_id, "error": action.error.fields()}
+            return {"do": "reply", **_said(action)}
         case Settle():
-            return {"settle": True, "cancelled": list(action.cancelled)}
+            assert settled is not None
+            cancelled = list(action.cancelled)
+            return {"do": "settle", "outcome": _outcome(settled), "cancelled": cancelled}
         case End():
-            return {"end": _outcome(action.outcome), "cancelled": list(action.cancelled)}
+            outcome, cancelled = _outcome(action.outcome), list(action.cancelled)
+            return {"do": "end", "outcome": outcome, "cancelled": cancelled}
+    raise AssertionError(f"{action} is no action of a parent")
+
+
+def _workers(act: Any) -> dict[str, Any]:
+    match act:
+        case HostCall():
+            return {"do": "send", "frame": "host_call", **_said(act)}
+        case Result():
+            return {"do": "send", "frame": "result", **_given(act)}
+        case Refusal():
+            return {"do": "throw", "error": act.fields()}
+        case Exit():
+            return {"do": "exit", "status": act.status}
+    raise AssertionError(f"{act} is no act of a worker")

@@ -17,11 +17,9 @@ from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 TABLES = load_tables()
 PROFILE = TABLES.profiles[DEFAULT_PROFILE]
-# Rows that are validated but charged to nothing yet: a case that needs one of them cannot run.
-NOT_ENFORCED = {"pages", "snapshots"} | {
-    row.name for row in PROFILE.rows.values() if row.scope == "server"
-}
-SETTABLE = [name for name in PROFILE.rows if name not in NOT_ENFORCED]
+# Rows that only operations with a cost are charged to, and those of a case have none.
+NOT_CHARGED = {"pages", "snapshots"}
+SETTABLE = [name for name in PROFILE.rows if name not in NOT_CHARGED]
 PRELUDE = (
     "const host = {call: (name, args) => codemode.call(name, args), "
     "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};"
@@ -70,7 +68,7 @@ class Session:
         self.parent = Parent(policy, operations)
         self.effective = {
             name: {"value": "unknown", "from": "documented"}
-            if name in NOT_ENFORCED
+            if name in NOT_CHARGED
             else {"value": value, "from": "set" if name in given else "documented"}
             for name, value in policy.items()
         }
@@ -109,7 +107,7 @@ async def opener(policy: dict[str, Any], ops: list[Any], _session: Any) -> Any:
         session = Session({row: n for row, n in rows.items() if n is not None}, policy, ops)
     except PolicyError as error:
         return refusal(error.code, str(error), field=error.field)
-    unsupported = sorted(NOT_ENFORCED & policy.keys())
+    unsupported = sorted(NOT_CHARGED & policy.keys())
     if unsupported:
         await session.close()
         return {"unsupported": unsupported}
