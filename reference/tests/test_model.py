@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from codemode_reference import Operation, Success, default_policy
-from codemode_reference.operations import Catalogue
+from codemode_reference.operations import Catalogue, Cost
 from codemode_reference.rules import frame_rules
 from codemode_reference.session import Closed, Dispatch, End, Session, Settled, Write
 from codemode_spec.model import terms
 from codemode_spec.model.faults import FAULTS
 from codemode_spec.model.parent import TIME_UP
 from codemode_spec.model.searches import SOUND
-from codemode_spec.model.spaces import SMALL, AnyWorker, small
+from codemode_spec.model.spaces import OPERATIONS, SMALL, AnyWorker, small
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,10 +38,8 @@ VALUES = {1: 5, 2: 10, 3: 100}
 """A value of each size that a walk uses."""
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-EFFECTS = {"read": "read", "open": "read", "write": "write"}
-"""The operations; none costs more than its call."""
-
 ONE_AT_ONCE = {"concurrent_host_calls": 1}
+LONG = {"host_calls": 5, "pages": 3}
 STATES = 1_000
 """So many states of the model are visited, the nearest first; from each, every move is made."""
 
@@ -52,13 +49,12 @@ async def unused(arguments: Any) -> Any:
     raise AssertionError(arguments)
 
 
-CATALOGUE = Catalogue([Operation(name, unused, EFFECTS[name], SCHEMA) for name in EFFECTS])
-
-
-def small_rules(policy: dict[str, int] | None = None) -> Rules:
-    """The rules of the model."""
-    operations = {name: terms.Operation(name, effect) for name, effect in EFFECTS.items()}
-    return replace(small(DEFAULT_PROFILE, policy), operations=operations)
+CATALOGUE = Catalogue(
+    [
+        Operation(entry.name, unused, entry.effect, SCHEMA, cost=Cost(entry.pages, entry.snapshots))
+        for entry in OPERATIONS.values()
+    ]
+).restricted([entry.name for entry in OPERATIONS.values() if entry.granted])
 
 
 class Reference:
@@ -225,7 +221,7 @@ def every_walk(space: AnyWorker) -> int:
 @pytest.mark.parametrize("policy", [{}, ONE_AT_ONCE], ids=["two at once", "one at once"])
 def test_every_move_from_the_nearest_states_is_the_models(policy) -> None:
     """Actions, replies and outcome agree after each step of every short walk."""
-    space = AnyWorker("any worker", small_rules(policy), SOUND)
+    space = AnyWorker("any worker", small(DEFAULT_PROFILE, policy), SOUND)
     assert every_walk(space) > 20_000
 
 
@@ -234,7 +230,7 @@ def test_every_move_from_the_nearest_states_is_the_models(policy) -> None:
 )
 def test_a_fault_of_the_model_is_a_disagreement(fault, event) -> None:
     """The comparison can fail: on what is dispatched, and on what is written."""
-    space = AnyWorker("any worker", small_rules(), FAULTS[fault].boundary)
+    space = AnyWorker("any worker", small(DEFAULT_PROFILE), FAULTS[fault].boundary)
     with pytest.raises(AssertionError, match=event):
         every_walk(space)
 
@@ -242,7 +238,7 @@ def test_a_fault_of_the_model_is_a_disagreement(fault, event) -> None:
 @st.composite
 def long_walks(draw) -> tuple[Any, ...]:
     """A walk of up to fourteen steps, that ends early only where everything has ended."""
-    space = AnyWorker("any worker", small_rules({"host_calls": 5}), SOUND)
+    space = AnyWorker("any worker", small(DEFAULT_PROFILE, LONG), SOUND)
     state, way = space.initial(), []
     first = next(move for move in space.moves(state) if move.record[0] == "execute_sent")
     state, way = first.state, [first.record]
@@ -260,4 +256,4 @@ def long_walks(draw) -> tuple[Any, ...]:
 @settings(max_examples=300, deadline=None)
 def test_long_walks_are_the_models_wherever_the_bytes_are_split(way, apart) -> None:
     """A session says the same of lines that arrive in two pieces."""
-    agreed(AnyWorker("any worker", small_rules({"host_calls": 5}), SOUND), way, apart=apart)
+    agreed(AnyWorker("any worker", small(DEFAULT_PROFILE, LONG), SOUND), way, apart=apart)
