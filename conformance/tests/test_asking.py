@@ -202,6 +202,16 @@ def test_a_case_without_a_reading_says_so(capsys) -> None:
     )
 
 
+def test_a_case_that_sets_a_row_which_the_profile_lacks_is_not_asked(capsys) -> None:
+    """It would be told of an invalid policy instead of its own rule."""
+    code, out, _ = ask(capsys, "tim.processor")
+    assert code == 2
+    assert out[1] == "  not asked under process-async: the profile has no row cpu_time_ms"
+    code, out, _ = ask(capsys, "tim.processor", "--profile", "worker-rpc")
+    assert code == 0
+    assert "  the model says: failure, cpu_time_exceeded, limit 500" in out
+
+
 NOBODY = "server_invocations 0 of 4 used, server_workers 0 of 4 used"
 NO_NAME = "name: not so: the method or operation is in the catalogue"
 NOT_SO = "  NOT what the case expects: value"

@@ -460,6 +460,8 @@ def test_a_call_that_is_left_unobserved_fails_the_run_where_that_is_declared(
     """A run that fails anyway keeps its own reason."""
     error = ask([{"send": "slow"}, {"return": 1}], late_calls=late).outcome.error
     assert (error and error.reason) == reason
+    answered = [{"send": "one"}, {"call": "slow"}, {"return": 1}]
+    assert ask(answered, late_calls=late).outcome == Outcome(True, 1)
     own = ask([{"send": "slow"}, {"act": "memory"}], late_calls=late).outcome.error
     assert own == UNCAUGHT._replace(reason="memory")
 
