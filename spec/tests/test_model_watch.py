@@ -218,10 +218,16 @@ def test_a_terminal_refusal_ends_a_guarded_worker() -> None:
     assert searched.finals > 0
 
 
-def test_an_honest_pair_ends_as_one_where_exhaustion_is_terminal() -> None:
-    """The worker's own refusal is its result, and its parent believes it."""
-    made = small("process-async", {"host_calls": 1}, {"exhaustion": "terminal"})
-    searched = explore(HonestPair("terminal", rules_of_pair(made), SOUND))
+@pytest.mark.parametrize(
+    "alternatives",
+    [{"exhaustion": "terminal"}, {"concurrency_excess": "queue"}],
+    ids=["terminal", "queue"],
+)
+def test_an_honest_pair_ends_as_one(alternatives: dict[str, str]) -> None:
+    """The worker's own refusal is believed; a call that waited has its turn or its refusal."""
+    limits = {"host_calls": 2, "concurrent_host_calls": 1}
+    made = small("process-async", limits, alternatives)
+    searched = explore(HonestPair("pair", rules_of_pair(made), SOUND))
     assert searched.violation is None
     assert searched.finals > 0
 
