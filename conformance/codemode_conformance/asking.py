@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from codemode_spec import LAYERS
+from codemode_spec import LAYERS, NotApplicable
 from codemode_spec.limits import invalid_field
 from codemode_spec.model import prediction
 from codemode_spec.model.server import Request
@@ -59,7 +59,11 @@ def answer(
     """
     chosen = specification.tables.profiles[profile]
     rows = dict(chosen.defaults())
-    wanted = {**case.prefer, **case.set}
+    unknown = [name for name in case.set if name not in rows]
+    if unknown:
+        raise NotApplicable(f"the profile has no row {' or '.join(unknown)}")
+    preferred = {name: value for name, value in case.prefer.items() if name in rows}
+    wanted = {**preferred, **case.set}
     numbers: dict[str, Any] = {**rows, **wanted}
     missing = {name for name, value in wanted.items() if value is None}
     field = invalid_field({k: v for k, v in numbers.items() if k not in missing}, chosen)

@@ -74,6 +74,16 @@ def prove(
     return CaseProof(case.id, recorded is not None, passed, failed, tuple(dict.fromkeys(gaps)))
 
 
+def alternatives_of(case: Case, specification: Specification) -> Iterator[dict[str, str]]:
+    """Every choice of the alternatives on which the case depends."""
+    entries = [case.data, *case.data.get("then", []), *case.data.get("runs", [])]
+    names = {n for e in entries for block in e.get("expect", []) for n in block.get("when", {})}
+    ordered = sorted((names | set(case.alternatives)) - {"variant"})
+    known = specification.tables.alternatives
+    for values in product(*(case.alternatives.get(n) or tuple(known[n].values) for n in ordered)):
+        yield dict(zip(ordered, values, strict=True))
+
+
 def _verdict_of(verdict: CaseVerdict, layer: str) -> Verdict | None:
     return next((entry.verdict for entry in verdict.layers if entry.layer == layer), None)
 
@@ -101,7 +111,7 @@ def _correct(
     }
     rows |= {WRAPPER: 0, **case.prefer} | {n: v for n, v in case.set.items() if isinstance(v, int)}
     seen = set()
-    for alternatives in _alternatives(case, specification):
+    for alternatives in alternatives_of(case, specification):
         for language in sorted({language for program in case.programs for language in program}):
             try:
                 ready = case.resolve(rows, {**profile.alternatives, **alternatives}, language)
@@ -116,13 +126,3 @@ def _correct(
             )
             for choice in range(choices(ready)):
                 yield f"{chosen} ({choice + 1})", ready, correct(ready, choice, rows)
-
-
-def _alternatives(case: Case, specification: Specification) -> Iterator[dict[str, str]]:
-    """Every choice of the alternatives on which the case depends."""
-    entries = [case.data, *case.data.get("then", []), *case.data.get("runs", [])]
-    names = {n for e in entries for block in e.get("expect", []) for n in block.get("when", {})}
-    ordered = sorted((names | set(case.alternatives)) - {"variant"})
-    known = specification.tables.alternatives
-    for values in product(*(case.alternatives.get(n) or tuple(known[n].values) for n in ordered)):
-        yield dict(zip(ordered, values, strict=True))

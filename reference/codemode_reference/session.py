@@ -229,6 +229,7 @@ class Session:
             self._ledger.leave(call_id)
             return self._refuse(call_id, refused)
         if self._late(elapsed_ms):
+            self._ledger.leave(call_id)  # it will have no reply that could free its slot
             return []
         return [Dispatch(call_id, operation, frame["arguments"])]
 

@@ -294,6 +294,13 @@ def test_nothing_is_dispatched_or_answered_after_the_wall_time(worker):
     assert worker.session.answer(1, 1, worker.elapsed_ms) == []
 
 
+def test_a_call_that_comes_too_late_keeps_no_slot(worker, limits):
+    """It is dropped, and so are all after it: none of them is told of a concurrency limit."""
+    worker.elapsed_ms = 10000.5
+    for call_id in range(1, limits["concurrent_host_calls"] + 2):
+        assert worker.call(call_id) == []
+
+
 def test_a_success_after_the_wall_time_is_too_late(worker):
     """It becomes deadline_exceeded; one at the wall time counts."""
     worker.elapsed_ms = 10000.5

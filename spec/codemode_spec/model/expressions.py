@@ -1,13 +1,19 @@
 """Values as programs make them, in the model's words: JSON, names, and what JSON cannot hold.
 
-An expression is JSON in which an object with one key that begins with `$` is a form: `{$: name}`
-the value of a name (`e.code` of an error), `{$length: name}` the length of a text, `{$join:
-[parts]}` texts put together, `{$repeat: [text, times]}`, `{$nest: [kind, depth]}`, `{$odd: kind}`
-something that JSON loses.
+An expression is JSON in which an object with one key that begins with `$` is a form:
+
+- `{$: name}` the value of a name (`e.code` of an error, `pair.0` of an array), `{$length: name}` of
+  a text or array, `{$depth: name}` how deep it nests, `{$fields: name}` and `{$keys: name}` the
+  properties of an error;
+- `{$join: [parts]}` texts put together, `{$equal: [one, other]}`, `{$more: [one, other]}`;
+- `{$repeat: [text, times]}`, `{$nest: [kind, depth]}`, `{$to_json: value}` an object with that
+  method, `{$reads: text}` what tells, after the text, how often it was read, `{$odd: kind}` what
+  JSON loses.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from codemode_spec.programs import generate
@@ -31,10 +37,33 @@ class Odd(NamedTuple):
     kind: str
 
 
+PROMISE: Final = Odd("promise")
+"""A promise that a program returns where calls return directly; elsewhere it is awaited."""
+
+
 class Thrown(NamedTuple):
     """An error of the bridge as the program sees it: its fields are properties."""
 
     fields: Mapping[str, Any]
+
+
+class ToJson(NamedTuple):
+    """An object whose `toJSON` gives this value."""
+
+    value: Any
+
+
+@dataclass
+class Reads:
+    """A property or a method that tells how often it was read: a number, or text and number."""
+
+    text: str
+    times: int = 0
+
+    def read(self) -> int | str:
+        """What it tells this time."""
+        self.times += 1
+        return f"{self.text}{self.times}" if self.text else self.times
 
 
 class Snapshot(NamedTuple):
@@ -65,13 +94,32 @@ def _look_up(path: str, names: Mapping[str, Any]) -> Any:
     name, *rest = path.split(".")
     value = names.get(name, 0)
     for part in rest:
-        value = value.fields.get(part) if isinstance(value, Thrown) else value[part]
+        value = _property(value, part)
     return value
+
+
+def _property(value: Any, name: str) -> Any:
+    if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+        return value[int(name)]
+    properties = value.fields if isinstance(value, Thrown) else value
+    known = isinstance(properties, dict) and name in properties
+    return properties[name] if known else Odd(UNDEFINED)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 _FORMS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], Any]]] = {
     "$": lambda inner, names: _look_up(inner, names),  # noqa: PLW0108  it is defined below
     "$length": lambda inner, names: len(_look_up(inner, names)),
+    "$depth": lambda inner, names: depth_of(_look_up(inner, names)),
+    "$fields": lambda inner, names: dict(_look_up(inner, names).fields),
+    "$keys": lambda inner, names: sorted(_look_up(inner, names).fields),
+    "$equal": lambda inner, names: _same(*(evaluate(part, names) for part in inner)),
+    "$more": lambda inner, names: evaluate(inner[0], names) > evaluate(inner[1], names),
+    "$to_json": lambda inner, names: ToJson(evaluate(inner, names)),
+    "$reads": lambda inner, _: Reads(inner),
     "$join": lambda inner, names: "".join(str(evaluate(part, names)) for part in inner),
     "$repeat": lambda inner, _: inner[0] * int(inner[1]),
     "$nest": lambda inner, _: generate({"nest": inner[0], "depth": inner[1]}),
@@ -85,8 +133,8 @@ def snapshot(value: Any, rules: Rules) -> Snapshot:
         return Snapshot(present=False)
     found: list[tuple[tuple[str | int, ...], str]] = []
     copied = _copy(value, (), rules, found)
-    if rules.alternatives["values"] == "structured":
-        return Snapshot(copied, odd=tuple(found))
+    if found and rules.alternatives["values"] == "structured":
+        return Snapshot(copied, odd=tuple(found))  # of a size that no rule gives
     if found:
         return Snapshot(fault="not_json")
     depth = depth_of(copied)
@@ -105,10 +153,17 @@ def _copy(
 ) -> Any:
     if len(path) > rules.policy["value_depth"]:
         return value  # too deep already; whatever is below makes no difference
-    if isinstance(value, Odd):
-        if value.kind == "Date" and rules.alternatives["values"] == "json":
-            return EPOCH
-        found.append((path, value.kind))
+    json = rules.alternatives["values"] == "json"
+    if isinstance(value, Reads):
+        return value.read()
+    if isinstance(value, ToJson) and json:
+        given = value.value
+        # It is asked once: what it gives is judged as it is, a method of its own is a function.
+        return _copy(Odd("function") if isinstance(given, ToJson) else given, path, rules, found)
+    if value == Odd("Date") and json:
+        return EPOCH
+    if (kind := _odd(value)) is not None:
+        found.append((path, kind))
         return None
     if isinstance(value, list):
         return [_copy(item, (*path, index), rules, found) for index, item in enumerate(value)]
@@ -119,7 +174,14 @@ def _copy(
             for key, item in value.items()
             if not (omit and item == Odd(UNDEFINED))
         }
-    return value
+    return 0 if value == 0 and isinstance(value, float) else value  # there is one zero
+
+
+def _odd(value: Any) -> str | None:
+    """The kind of what JSON loses, or None for anything else."""
+    if isinstance(value, Odd):
+        return value.kind
+    return {Thrown: "Error", ToJson: "function"}.get(type(value))
 
 
 def depth_of(value: Any) -> int:

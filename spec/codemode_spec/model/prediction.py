@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from codemode_spec.model import parent as parents
 from codemode_spec.model import server
 from codemode_spec.model import worker as workers
-from codemode_spec.model.expressions import Snapshot, snapshot
+from codemode_spec.model.expressions import PROMISE, Snapshot, snapshot
+from codemode_spec.model.host import Host
 from codemode_spec.model.running import Asks, Coroutine, Does, Forks, ProgramError, Returned, run
+from codemode_spec.model.steps import parses
 from codemode_spec.model.terms import (
     UNCAUGHT,
-    Answer,
     Dispatch,
     End,
     HostCall,
@@ -29,7 +30,7 @@ from codemode_spec.sizes import size_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from codemode_spec.cases import Behaviour, OperationSpec
+    from codemode_spec.cases import OperationSpec
     from codemode_spec.model.ledger import Step
     from codemode_spec.model.server import Request
     from codemode_spec.model.steps import Program
@@ -76,6 +77,8 @@ def predict(
         invocation.notes += admitted.notes
         if admitted.error is not None:
             return invocation.predicted(Outcome(error=admitted.error))
+    if not parses(program):
+        return invocation.predicted(invocation.rejected("syntax"))
     return invocation.predicted(invocation.run(run(program, {})))
 
 
@@ -86,17 +89,6 @@ class _Task:
     steps: Coroutine
     outer: _Task | None = None
     open: int = 0
-
-
-@dataclass
-class _Pending:
-    """An answer that an operation will give."""
-
-    at: int
-    number: int
-    answer: Answer
-    turn: int | None
-    operation: str
 
 
 @dataclass
@@ -115,9 +107,7 @@ class _Invocation:
         self._ready: deque[tuple[_Task, Any]] = deque()
         self._by_call: dict[int, _Task | None] = {}
         self._queued: deque[_Task | None] = deque()
-        self._pending: list[_Pending] = []
-        self._turns: dict[str, int] = {}
-        self._counts: dict[str, int] = {}
+        self._host = Host(self.rules, self.operations)
         parent = parents.start(self.rules)
         self._parent = parents.on_event(self.rules, parent, "execute_sent").parent
         self._worker, _ = workers.on_event(self.rules, workers.start(self.rules), "execute")
@@ -126,6 +116,12 @@ class _Invocation:
         return Prediction(
             outcome, self.odd, tuple(self.calls), self.overlap, self.now, tuple(self.notes)
         )
+
+    def rejected(self, reason: str) -> Outcome:
+        """The outcome of what cannot even start."""
+        self._finish(workers.Settled(thrown=UNCAUGHT._replace(reason=reason)))
+        assert self.outcome is not None
+        return self.outcome
 
     def run(self, root: Coroutine) -> Outcome:
         """Run to the one outcome: branches in the order in which they can go on, then answers."""
@@ -150,7 +146,7 @@ class _Invocation:
             self._ended(task)
         except Returned as returned:
             if task.outer is None:
-                self._settle(snapshot(returned.value, self.rules))
+                self._settle(self._result_of(returned.value))
             else:
                 self._ended(task)
         except ProgramError as thrown:
@@ -176,26 +172,25 @@ class _Invocation:
         self._finish(workers.Settled(thrown=thrown.error or UNCAUGHT))
 
     def _wants(self, task: _Task, want: Asks | Forks | Does) -> None:
-        match want:
-            case Asks():
-                self._asks(task, want)
-            case Forks(branches=branches):
-                task.open = len(branches)
-                self._ready.extend((_Task(steps, task), None) for steps in branches)
-                if not branches:
-                    self._ready.append((task, None))
-            case Does(kind="spin"):
-                self._time_is_up()
-            case Does(kind="stall"):
-                self._note("program", "stall", "it waits for what never comes")
-            case Does(kind="syntax"):
-                self._finish(workers.Settled(thrown=UNCAUGHT._replace(reason="syntax")))
-            case Does(kind=kind):
-                error = UNCAUGHT._replace(reason=kind)
-                catchable = (
-                    kind == "stack" or self.rules.alternatives["memory_error"] == "catchable"
-                )
-                self._ready.append((task, ProgramError(error, catchable=catchable)))
+        if isinstance(want, Asks):
+            self._asks(task, want)
+        elif isinstance(want, Forks):
+            task.open = len(want.branches)
+            self._ready.extend((_Task(steps, task), None) for steps in want.branches)
+            if not want.branches:
+                self._ready.append((task, None))
+        else:
+            self._does(task, want.kind)
+
+    def _does(self, task: _Task, kind: str) -> None:
+        if kind == "spin":
+            self._spins()
+        elif kind == "stall":
+            self._note("program", "stall", "it waits for what never comes")
+        else:
+            error = UNCAUGHT._replace(reason=kind)
+            catchable = kind == "stack" or self.rules.alternatives["memory_error"] == "catchable"
+            self._ready.append((task, ProgramError(error, catchable=catchable)))
 
     # Calls.
 
@@ -210,6 +205,7 @@ class _Invocation:
             fault=copied.fault or ("too_deep" if too_deep else None),
             fits=framed <= self.rules.policy["ipc_frame_bytes"],
             size=framed,
+            valid=self._host.accepts(asks.operation, value),
         )
         asking = workers.ask(self.rules, self._worker, wish)
         self._worker = asking.worker
@@ -258,30 +254,15 @@ class _Invocation:
         value, odd = action.arguments
         self.calls.append(Made(action.operation, value, odd))
         self.overlap = max(self.overlap, len(self._parent.in_flight))
-        operation = self.operations[action.operation]
-        count = self._counts[action.operation] = self._counts.get(action.operation, 0) + 1
-        behaviour = operation.behaviour[min(count, len(operation.behaviour)) - 1]
-        turn = operation.release.index(count) if count in operation.release else None
-        if behaviour.kind != "never":
-            answer = _answer(action.call_id, behaviour, self.rules)
-            at = self.now + behaviour.delay_ms
-            self._pending.append(_Pending(at, len(self.calls), answer, turn, action.operation))
+        self._host.dispatch(action, len(self.calls), self.now)
         if self.cancel_after_call == len(self.calls):
             self._note("client", "cancel", "the client cancels")
             self._do(parents.on_event(self.rules, self._parent, "cancel"))
 
     def _next_answer(self) -> bool:
-        due = [
-            pending
-            for pending in self._pending
-            if pending.turn is None or pending.turn == self._turns.get(pending.operation, 0)
-        ]
-        if not due:
+        first = self._host.next()
+        if first is None:
             return False
-        first = min(due, key=lambda pending: (pending.at, pending.number))
-        self._pending.remove(first)
-        if first.turn is not None:
-            self._turns[first.operation] = first.turn + 1
         counted = self.rules.alternatives["host_wait"] == "counted"
         if counted and first.at > self.rules.policy["wall_time_ms"]:
             self._time_is_up()
@@ -292,8 +273,6 @@ class _Invocation:
         return True
 
     def _reply(self, reply: Reply) -> None:
-        if reply.call_id not in self._worker.in_flight:
-            return
         asking = workers.on_reply(self.rules, self._worker, reply.call_id, reply.error)
         self._worker = asking.worker
         waiting = self._by_call[reply.call_id]
@@ -315,6 +294,16 @@ class _Invocation:
             self._note("program", "stall", "nothing is outstanding: it can never settle")
             self._finish(workers.Settled(thrown=UNCAUGHT._replace(reason="stalled")))
 
+    def _spins(self) -> None:
+        """A program that computes without end uses processor time and wall time alike."""
+        allowed = self.rules.policy.get("cpu_time_ms")
+        if allowed is None or self.now + allowed > self.rules.policy["wall_time_ms"]:
+            self._time_is_up()
+            return
+        self.now += allowed
+        self._note("host", "processor", "the processor time is used up")
+        self.outcome = Outcome(error=Refusal("cpu_time_exceeded", limit=allowed))
+
     def _time_is_up(self) -> None:
         limit = self.rules.policy["wall_time_ms"]
         self.now = max(self.now, limit)
@@ -323,6 +312,11 @@ class _Invocation:
         self._note("worker", "interrupt", f"the worker's own clock ends it: {error.code}")
         self._result(Result(error=error))
 
+    def _result_of(self, value: Any) -> Snapshot:
+        # Where calls return directly no job ever runs, so that a promise can give nothing.
+        pending = value == PROMISE and self.rules.alternatives["script_style"] == "sync"
+        return Snapshot(fault="not_json") if pending else snapshot(value, self.rules)
+
     def _settle(self, copied: Snapshot) -> None:
         self.odd = copied.odd
         self._finish(
@@ -330,9 +324,8 @@ class _Invocation:
         )
 
     def _finish(self, settled: workers.Settled) -> None:
-        if self.outcome is not None:
-            return
-        if self.rules.alternatives["late_calls"] == "reject" and self._worker.in_flight:
+        left = settled.thrown is None and self._worker.in_flight
+        if left and self.rules.alternatives["late_calls"] == "reject":
             self._note("worker", "late", "a call that was sent is left unobserved: the run fails")
             settled = workers.Settled(thrown=UNCAUGHT)
         result, notes = workers.finish(self.rules, self._worker, settled)
@@ -341,8 +334,7 @@ class _Invocation:
 
     def _result(self, result: Result) -> None:
         self._do(parents.on_event(self.rules, self._parent, "result", result))
-        if self.outcome is None:
-            self._do(parents.on_event(self.rules, self._parent, "exit_zero"))
+        self._do(parents.on_event(self.rules, self._parent, "exit_zero"))
 
     def _note(self, place: str, check: str, text: str) -> None:
         self.notes.append(Note(place, check, True, text))
@@ -359,15 +351,3 @@ def _frame_around(operation: str) -> int:
         "arguments": 0,
     }
     return size_of(frame, 1) - 1
-
-
-def _answer(call_id: int, behaviour: Behaviour, rules: Rules) -> Answer:
-    if behaviour.kind == "fail":
-        return Answer(call_id, fault="failed")
-    if behaviour.kind == "odd":
-        return Answer(call_id, fault="not_json")
-    copied = snapshot(behaviour.value, rules)
-    fault = copied.fault
-    if copied.depth > rules.policy["value_depth"]:
-        fault = "too_deep"
-    return Answer(call_id, copied.size, fault, copied.value)

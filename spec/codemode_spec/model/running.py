@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from codemode_spec.model.expressions import Thrown, evaluate
-from codemode_spec.model.steps import Act, Call, Parallel, Program, Repeat, Return, Set, Throw, Try
+from codemode_spec.model.steps import (
+    Act,
+    Call,
+    Each,
+    If,
+    Parallel,
+    Program,
+    Repeat,
+    Return,
+    Set,
+    Throw,
+    Try,
+)
 
 if TYPE_CHECKING:
     from codemode_spec.model.steps import Step
@@ -69,10 +81,8 @@ def run(program: Program, names: dict[str, Any]) -> Coroutine:
 
 def _run(step: Step, names: dict[str, Any]) -> Coroutine:
     match step:
-        case Repeat():
-            for number in range(step.times):
-                names[step.name] = number
-                yield from run(step.steps, names)
+        case Repeat() | Each() | If():
+            yield from _turns(step, names)
         case Try():
             yield from _try(step, names)
         case Set():
@@ -88,15 +98,24 @@ def _run(step: Step, names: dict[str, Any]) -> Coroutine:
                 names[step.name] = value
 
 
+def _turns(step: Repeat | Each | If, names: dict[str, Any]) -> Coroutine:
+    if isinstance(step, If):
+        yield from run(step.steps if evaluate(step.test, names) is True else step.others, names)
+        return
+    for value in range(step.times) if isinstance(step, Repeat) else step.values:
+        names[step.name] = evaluate(value, names)
+        yield from run(step.steps, names)
+
+
 def _want(step: Call | Parallel | Act, names: dict[str, Any]) -> Want:
     match step:
         case Call():
-            return Asks(step.operation, evaluate(step.arguments, names), step.awaited)
+            operation = evaluate(step.operation, names)
+            return Asks(operation, evaluate(step.arguments, names), step.awaited)
         case Parallel():
             # Each branch has a turn of its own; what it adds or pushes is seen by all.
             return Forks(tuple(run(branch, _Scope(names)) for branch in step.branches))
-        case Act():
-            return Does(step.kind)
+    return Does(step.kind)
 
 
 class _Scope(dict[str, Any]):
@@ -136,5 +155,7 @@ def _set(step: Set, names: dict[str, Any]) -> None:
     if step.how == "add":
         value = names.get(step.name, 0) + value
     elif step.how == "push":
-        value = [*(names.get(step.name) or []), value]
+        kept = names.get(step.name)
+        value, pushed = kept if isinstance(kept, list) else [], value
+        value.append(pushed)
     names[step.name] = value

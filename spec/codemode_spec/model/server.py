@@ -51,19 +51,19 @@ class Admitted(NamedTuple):
 
 def _source(asked: Asked) -> Fields:
     limit, size = asked.rules.policy["source_bytes"], asked.subject.source_bytes
-    return fails(when=size > limit, measured=size)
+    return fails(when=size > limit, measured=size, counted="utf8")
 
 
 def _encoded(asked: Asked) -> Fields:
     parts = asked.rules.tables.execute_parts
     limit = asked.rules.policy["source_bytes"] * parts.source_factor + parts.source_extra_bytes
     size = asked.subject.encoded_bytes
-    return fails(when=size > limit, measured=size, limit=limit)
+    return fails(when=size > limit, measured=size, limit=limit, counted="encoded")
 
 
 def _empty(asked: Asked) -> Fields:
     size, limit = asked.subject.source_bytes, asked.rules.policy["source_bytes"]
-    return fails(when=asked.subject.empty, measured=size, limit=limit)
+    return fails(when=asked.subject.empty, measured=size, limit=limit, counted="utf8")
 
 
 def recent(admission: Admission, client: str, now: int) -> int:

@@ -17,9 +17,9 @@ Program: TypeAlias = "tuple[Step, ...]"
 
 @dataclass(frozen=True)
 class Call:
-    """A host call; `awaited` is false for one that is sent and not looked at."""
+    """A host call, by a name or an expression; `awaited` is false for one that is only sent."""
 
-    operation: str
+    operation: Any
     arguments: Any = field(default_factory=dict)
     name: str | None = None
     awaited: bool = True
@@ -39,6 +39,24 @@ class Repeat:
     times: int
     steps: Program
     name: str = "i"
+
+
+@dataclass(frozen=True)
+class Each:
+    """Steps that are done for each of these values in turn, with the value as `name`."""
+
+    values: tuple[Any, ...]
+    steps: Program
+    name: str
+
+
+@dataclass(frozen=True)
+class If:
+    """Steps that are done where an expression is true, and others where it is not."""
+
+    test: Any
+    steps: Program
+    others: Program
 
 
 @dataclass(frozen=True)
@@ -75,17 +93,25 @@ class Throw:
 
 @dataclass(frozen=True)
 class Act:
-    """The program does something without an end: `spin`, `stall`, `memory`, `stack`, `syntax`."""
+    """The program does something without an end: `spin`, `stall`, `memory` or `stack`.
+
+    `syntax` is a place that does not parse: none of the program runs.
+    """
 
     kind: str
 
 
-Step: TypeAlias = Call | Parallel | Repeat | Try | Set | Return | Throw | Act
+Step: TypeAlias = Call | Parallel | Repeat | Each | If | Try | Set | Return | Throw | Act
 
 
 def program(data: list[Any]) -> Program:
     """The program of a list of steps as data, valid by `steps.schema.json`, templates filled."""
     return tuple(map(_step, data))
+
+
+def parses(steps: Program) -> bool:
+    """Whether a program is one at all. A place that does not parse stands outside of blocks."""
+    return Act("syntax") not in steps
 
 
 def _step(data: Mapping[str, Any]) -> Step:
@@ -114,6 +140,10 @@ def _block(data: Mapping[str, Any]) -> Step | None:
             )
         case {"repeat": times, "do": steps}:
             return Repeat(int(times), program(steps), data.get("as", "i"))
+        case {"each": values, "as": name, "do": steps}:
+            return Each(tuple(values), program(steps), name)
+        case {"if": test, "do": steps}:
+            return If(test, program(steps), program(data.get("else", [])))
         case {"try": steps}:
             return Try(program(steps), program(data.get("catch", [])), data.get("as", "e"))
     return None

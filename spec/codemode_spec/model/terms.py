@@ -80,6 +80,7 @@ class Refusal(NamedTuple):
     reason: str | None = None
     measured: int | None = None
     limit: int | None = None
+    counted: str | None = None
 
     def fields(self) -> dict[str, Any]:
         """Code and fields, those that are there."""

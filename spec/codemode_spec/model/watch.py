@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from codemode_spec.model.terms import Dispatch, End, Reply, Settle
+from codemode_spec.model.terms import Dispatch, Reply, Settle
 
 if TYPE_CHECKING:
     from codemode_spec.model.ledger import Parent, Step
@@ -61,7 +61,7 @@ def observe(
             case Settle():
                 broken += ["a second result is taken"] * watch.settled
                 watch = watch._replace(settled=True, open=frozenset())
-            case End():
+            case _:
                 watch = watch._replace(ends=watch.ends + 1, open=frozenset())
                 broken += ["an outcome is not what was settled"] * (
                     before.settled is not None

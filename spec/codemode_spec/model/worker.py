@@ -253,7 +253,8 @@ def finish(rules: Rules, worker: Worker, settled: Settled) -> tuple[Result, tupl
     walked = walk(RESULT, Asked(rules, worker, settled))
     if walked.failed is not None and walked.failed.check == "settle":
         assert settled.thrown is not None
-        return Result(error=settled.thrown), walked.notes
+        told = walked.notes[-1]._replace(error=settled.thrown)
+        return Result(error=settled.thrown), (*walked.notes[:-1], told)
     if walked.error is not None:
         return Result(error=walked.error), walked.notes
     return Result(settled.present, settled.size, settled.value), walked.notes
