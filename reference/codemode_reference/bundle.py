@@ -24,7 +24,7 @@ from codemode_reference.rules import frame_rules
 from codemode_reference.seccomp import filter_program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from types import CodeType
 
     from codemode_spec.tables import Profile, Tables
@@ -185,7 +185,7 @@ def boot_script() -> str:
 
 
 def late_part(name: str) -> str:
-    """shared names -> what the part of the script gives."""
+    """What is shared -> what the part of the script gives."""
     return (
         f'(function (shared) {{ "use strict";\nconst {{ {", ".join(SHARED)} }} = shared;\n'
         f"{_javascript(name)}\n}})"

@@ -75,11 +75,13 @@ class Run:
         """Hand over the `execute` frame and wait for the end, which `stop` may bring."""
         self._stop = stop
         self._unsent = len(execute)
+        # First of all: a worker that was started ahead waits for nothing else.
+        self._write(execute)
+        if self._started is None:
+            self._after("start_timeout", self._policy["start_timeout_ms"])
         self._watch_exit()
         self._loop.add_reader(self._worker.stdout, self._on_stdout)
         self._loop.add_reader(self._worker.stderr, self._on_stderr)
-        self._after("start_timeout", self._policy["start_timeout_ms"])
-        self._write(execute)
         stop.listen(partial(self._last_word, "cancel"))
         try:
             return await self._outcome
