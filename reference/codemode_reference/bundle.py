@@ -6,6 +6,7 @@ modules of the standard library.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import marshal
@@ -15,6 +16,7 @@ import sys
 from functools import cache
 from importlib.resources import files
 from string import Formatter
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
@@ -25,7 +27,6 @@ from codemode_reference.seccomp import filter_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import CodeType
 
     from codemode_spec.tables import Profile, Tables
 
@@ -122,7 +123,26 @@ def _extension_path(name: str) -> str | None:
 
 
 def _compile(source: str, name: str) -> CodeType:
-    return compile(source, f"<{name}>", "exec", dont_inherit=True, optimize=2)
+    # Without what a worker would load at each start and never looks at: types, and where lines are.
+    tree = ast.parse(source)
+    tree.body = [part for part in tree.body if not _is_for_types(part)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+    return _without_lines(compile(tree, f"<{name}>", "exec", dont_inherit=True, optimize=2))
+
+
+def _is_for_types(part: ast.stmt) -> bool:
+    return isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING"
+
+
+def _without_lines(code: CodeType) -> CodeType:
+    parts = (
+        _without_lines(part) if isinstance(part, CodeType) else part for part in code.co_consts
+    )
+    return code.replace(co_linetable=b"", co_consts=tuple(parts))
 
 
 def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:

@@ -68,6 +68,7 @@ class Run:
         self._calls: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._queue = bytearray()
+        self._writing = False
         self._unsent = 0
         self._started: float | None = None
 
@@ -199,10 +200,11 @@ class Run:
             self._loop.remove_writer(self._worker.stdin)
             return
         del self._queue[:written]
-        if self._queue:
+        if self._queue and not self._writing:
             self._loop.add_writer(self._worker.stdin, self._flush)
-        else:
+        elif self._writing and not self._queue:
             self._loop.remove_writer(self._worker.stdin)
+        self._writing = bool(self._queue)
         self._unsent -= written
         if self._started is None and self._unsent <= 0:
             self._started = now

@@ -6,7 +6,6 @@ It imports `_json` rather than `json`, which takes longer to import than a worke
 from __future__ import annotations
 
 from _json import make_scanner
-from itertools import accumulate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,14 +35,10 @@ def read(data: bytes, max_depth: int) -> Any:
     forbids: a BOM, bad UTF-8, duplicate keys, NaN, Infinity, numbers beyond a double, lone
     surrogates, text after the value.
     """
-    scan = _scan
-    # A shorter text cannot be too deep, and has too few numbers for the second look to pay.
-    if len(data) > 2 * max_depth:
-        classes = data.translate(_CLASSES)
-        if classes.count(b"[") > max_depth:
-            _check_depth(data, max_depth)
-        if _LONG not in classes:
-            scan = _scan_short_integers
+    classes = data.translate(_CLASSES)
+    if classes.count(b"[") > max_depth:
+        _check_depth(data, max_depth)
+    scan = _scan if _LONG in classes else _scan_short_integers
     try:
         text = data.decode().strip(_WHITE_SPACE)
         value, end = scan(text, 0)
@@ -73,8 +68,11 @@ def _check_depth(data: bytes, max_depth: int) -> None:
     # text would end the process, whatever the interpreter's own limit.
     outside = data.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2]
     steps = b"".join(outside).translate(_STEPS, _NO_BRACKETS)
-    if max(accumulate(memoryview(steps).cast("b")), default=0) > max_depth:
-        raise NotStrictError("nested too deep")
+    depth = 0
+    for step in memoryview(steps).cast("b"):
+        depth += step
+        if depth > max_depth:
+            raise NotStrictError("nested too deep")
 
 
 def _check_strings(value: Any) -> None:
