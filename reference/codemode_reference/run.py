@@ -81,7 +81,7 @@ class Run:
         if self._started is None:
             self._after("start_timeout", self._policy["start_timeout_ms"])
         self._watch_exit()
-        self._loop.add_reader(self._worker.stdout, self._on_stdout)
+        self._loop.add_reader(self._worker.stdout, self._read_stdout)
         self._loop.add_reader(self._worker.stderr, self._on_stderr)
         stop.listen(partial(self._last_word, "cancel"))
         try:
@@ -149,9 +149,6 @@ class Run:
             self._take(partial(self._session.event, event))
 
     # Bytes
-
-    def _on_stdout(self) -> None:
-        self._read_stdout()
 
     def _read_stdout(self) -> bool:
         """Take one chunk; False if there is none now."""

@@ -88,7 +88,8 @@ def test_a_part_that_finds_no_stack_is_made_later(outcome):
     """A first call too deep in the stack fails there, and the next one has all it needs."""
     source = (
         "const deep = () => { try { return deep(); } catch { return codemode.echo({a: 1}); } };"
-        "let first; try { first = (await deep()).a === 1; } catch (e) { first = e instanceof Error; }"
+        "let first;"
+        "try { first = (await deep()).a === 1; } catch (e) { first = e instanceof Error; }"
         "return [first, await codemode.echo({a: 2})];"
     )
     assert outcome(source).value == [True, {"a": 2}]
