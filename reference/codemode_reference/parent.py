@@ -23,7 +23,6 @@ from codemode_reference.rules import frame_rules
 from codemode_reference.run import Host, Run
 from codemode_reference.session import Session
 from codemode_reference.stop import Stop
-from codemode_reference.strict_json import MAX_SAFE
 from codemode_reference.workers import StartedAhead, Workers
 
 if TYPE_CHECKING:
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from codemode_reference.capacity import Place as WorkerPlace
     from codemode_reference.evidence import Stats
     from codemode_reference.session import Outcome
+
+# Of fifteen digits at most, which the strict reader takes in its stride.
+_IDS = 10**15 - 1
 
 
 def default_policy() -> dict[str, int]:
@@ -203,7 +205,8 @@ class Parent:
         finally:
             del self._live[stop]
             finished.set_result(None)
-            self._workers.fill()
+            # When the outcome is on its way.
+            asyncio.get_running_loop().call_soon(self._workers.fill)
 
     async def _with_worker(self, invocation: _Invocation) -> Outcome:
         host, catalogue, head, source, stop, slot = invocation
@@ -221,7 +224,7 @@ class Parent:
             slot.release()
             return failure(Code.cancelled)
         # The worker is starting: what follows costs no time.
-        number = secrets.randbelow(MAX_SAFE) + 1
+        number = secrets.randbelow(_IDS) + 1
         table = self._tables.endpoints["parent"]
         session = Session(number, host.policy, catalogue, table, self._rules)
         run = Run(place.worker, session, catalogue, host, slot.release)
