@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from codemode_spec import Case
 
     from codemode_conformance.identity import Identity
@@ -22,8 +24,20 @@ def obstacle(case: Case, identity: Identity, role: str) -> str | None:
     for need in case.needs:
         if not any(_has(identity, name) for name in need):
             return f"needs {' or '.join(need)}"
+    other = other_choice(case, identity.alternatives)
+    if other is not None:
+        return other
+    if identity.languages and not any(
+        all(language in program for program in case.programs) for language in identity.languages
+    ):
+        return f"no program in {' or '.join(identity.languages)}"
+    return _odd_values(case, identity)
+
+
+def other_choice(case: Case, chosen: Mapping[str, str | tuple[str, ...]]) -> str | None:
+    """The first alternative that the case is not for, as it is chosen, or None."""
     for name, allowed in case.alternatives.items():
-        declared = identity.alternatives.get(name)
+        declared = chosen.get(name)
         if declared is None:
             return f"{name} is not declared"
         if not isinstance(declared, str):
@@ -31,11 +45,7 @@ def obstacle(case: Case, identity: Identity, role: str) -> str | None:
                 return f"{name} is {', '.join(declared) or 'empty'}"
         elif declared not in allowed:
             return f"{name} is {declared}"
-    if identity.languages and not any(
-        all(language in program for program in case.programs) for language in identity.languages
-    ):
-        return f"no program in {' or '.join(identity.languages)}"
-    return _odd_values(case, identity)
+    return None
 
 
 def _has(identity: Identity, need: str) -> bool:

@@ -13,6 +13,7 @@ from codemode_spec.model.terms import Operation, Refusal, Rules, rules
 from codemode_spec.sizes import text_size
 
 from codemode_conformance import layers
+from codemode_conformance.applicability import other_choice
 from codemode_conformance.observation import Call, End, Run, Value
 from codemode_conformance.verdicts import Verdict
 
@@ -57,6 +58,9 @@ def answer(
     `alternatives` are all of them, chosen. NotApplicable says why there is none: nobody has put
     the program into steps, or the case does not fit the profile.
     """
+    other = other_choice(case, alternatives)
+    if other is not None:
+        raise NotApplicable(f"{other}, and the case is for another choice")
     chosen = specification.tables.profiles[profile]
     rows = dict(chosen.defaults())
     unknown = [name for name in case.set if name not in rows]

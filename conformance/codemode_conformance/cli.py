@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -49,8 +50,16 @@ def _safe(text: str) -> str:
     return "".join(c if c in "\\\n" else for_terminal(c) for c in text)
 
 
+def _escape_unknown() -> None:
+    """Let what the encoding of a terminal lacks be shown as an escape, so that it ends nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run `cmconf`; the exit code is that of the command. No traceback reaches a user."""
+    _escape_unknown()
     arguments = parser().parse_args(words)
     # A supervisor and a closed terminal clean up like Ctrl-C does: no target outlives the suite.
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -64,7 +73,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return error.exit_code
     except SpecificationError as error:
         for problem in error.problems:
-            print(f"cmconf: specification: {problem}", file=sys.stderr)
+            told = for_terminal(str(problem), backslash=False)
+            print(f"cmconf: specification: {told}", file=sys.stderr)
         return SUITE_FAULT
     except KeyboardInterrupt:
         print("cmconf: interrupted", file=sys.stderr)

@@ -179,8 +179,25 @@ def ask(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[str]
     ("words", "reason"),
     [
         (["cal.totl"], "cal.totl: there is no such case; did you mean cal.total?"),
-        (["cal.total", "--profile", "process-asyn"], "did you mean process-async?"),
-        (["cal.total", "--with", "exhaust=x"], "--with exhaust=x: no such alternative"),
+        (["cal"], "cal: it is an area, not a case; `cmconf list` shows its cases"),
+        ([""], "'': there is no such case"),
+        (
+            ["cal.total", "--profile", "process-asyn"],
+            "--profile process-asyn: it is one of inline-sync, process-async, worker-rpc",
+        ),
+        (
+            ["cal.total", "--with", "exhaust=x"],
+            "--with exhaust=x: the alternatives are script_style, source_form, ",
+        ),
+        (
+            ["cal.total", "--with", "stall=at_once", "--with", "stall=deadline"],
+            "--with stall=deadline: stall is at_once already; choose one",
+        ),
+        (
+            ["cal.total", "--with", "host_wait=excluded"],
+            "host_wait is excluded only where calls return: add script_style=sync",
+        ),
+        (["cal.total", "--with", "options=x"], "options is one of timeout, readonly"),
         (["cal.total", "--with", "exhaustion=x"], "exhaustion is one of catchable, terminal"),
         (["cal.total", "--with", "exhaustion"], "exhaustion is one of catchable, terminal"),
         (["cal.race"], "the model has no answer for cal.race"),
@@ -259,11 +276,30 @@ def test_all_variants_of_a_case_are_asked_by_its_name(capsys) -> None:
     assert out.count("  the model says: success without a value") == 3
 
 
-def test_an_alternative_that_is_a_set_is_named_by_one_of_its_values(capsys) -> None:
-    """As `options`."""
-    code, out, _ = ask(capsys, "tim.option", "--with", "options=timeout")
-    assert code == 0
-    assert "  the model says: failure, deadline_exceeded, limit 1000" in out
+def test_a_set_of_alternatives_is_added_to_and_emptied(capsys) -> None:
+    """As `options`: each value is one more, and none at all is a choice, too."""
+    for more in ([], ["--with", "options=readonly"]):
+        code, out, _ = ask(capsys, "tim.option", *more, "--with", "options=timeout")
+        assert code == 0
+        assert "  the model says: failure, deadline_exceeded, limit 1000" in out
+    code, out, _ = ask(capsys, "tim.option", "--profile", "worker-rpc", "--with", "options=")
+    assert code == 2
+    assert out[1].startswith("  not asked under worker-rpc: options is empty, and the case is for")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_case_is_asked_under_a_profile_that_it_is_not_for(profile: str) -> None:
+    """What the profile chose otherwise is no difference between model and case."""
+    assert {case.id: asked(case, profile, {}) for case in READ if asked(case, profile, {})} == {}
+    declaration = SPECIFICATION.cases["src.last-declaration.function"]
+    with pytest.raises(NotApplicable, match="source_form is function_body, and the case is for"):
+        asking.answer(
+            declaration,
+            SPECIFICATION,
+            READINGS,
+            codemode_spec.DEFAULT_PROFILE,
+            PROFILES[codemode_spec.DEFAULT_PROFILE].alternatives,
+        )
 
 
 def test_an_invalid_policy_starts_nothing(capsys) -> None:

@@ -55,6 +55,14 @@ def cmconf(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
         (["run", "--class", "nice"], "--class nice: there is none; known: admission, "),
         (["run", "--area", "SRC", "-k", "zzz"], "no case is chosen by all of that"),
         (["explain", "tim.sync-lop"], "did you mean tim.sync-loop?"),
+        (
+            ["explain", "CM-TIM-03"],
+            "CM-TIM-03: there is no such requirement; did you mean CM-TIM-0",
+        ),
+        (["explain", "tim"], "tim: it is an area, not a case; `cmconf list` shows its cases"),
+        (["run", "--case", "tim"], "--case tim: it is an area, not a case"),
+        (["spec", "check", "--root", "no/such"], "--root no/such: there is no such folder"),
+        (["spec", "freeze", "--root", "no/such"], "--root no/such: there is no such folder"),
         (["smoke", "no-such"], "no-such"),
         (["run", "--role", "server"], "targets/reference/target.toml offers engine"),
         (["dance"], "invalid choice: 'dance'"),
@@ -283,3 +291,15 @@ def test_an_error_message_steers_no_terminal(capsys) -> None:
     code, _, err = cmconf(capsys, "run", "--target", "/no/\x1b[31m\u202e.toml")
     assert code == 2
     assert err.startswith("cmconf: /no/\\x1b[31m\\u202e.toml: ")
+
+
+def test_what_a_terminal_cannot_show_is_an_escape() -> None:
+    """An encoding without a character ends nothing."""
+    done = subprocess.run(
+        [sys.executable, "-m", "codemode_conformance", "explain", "ret.value.keys"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u2028" in done.stdout

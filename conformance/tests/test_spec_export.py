@@ -90,3 +90,16 @@ def test_a_package_that_cannot_be_written_is_not_frozen(root: Path, capsys, monk
     assert capsys.readouterr().err == (
         f"cmconf: {root}: Permission denied; freeze in a checkout of the sources\n"
     )
+
+
+def test_faults_and_gaps_are_told_together(root: Path, capsys) -> None:
+    """One run shows all of them, whatever else a name holds on one line."""
+    (root / "vectors/\x1b[31m\n.json").write_text("{}", encoding="utf-8")
+    pending = (root / "pending.yaml").read_text(encoding="utf-8")
+    (root / "pending.yaml").write_text(pending.replace("at_most: ", "at_most: 1"), "utf-8")
+    assert main(["spec", "check", "--root", str(root)]) == 5
+    out, err = capsys.readouterr()
+    assert out.startswith("pending.yaml: /at_most: ")
+    assert err == (
+        "cmconf: specification: vectors/\\x1b[31m\\x0a.json: nobody reads it; remove it\n"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec import templates
@@ -10,6 +11,7 @@ from codemode_spec.cases import WRAPPER
 from codemode_spec.coverage import sides_of
 from codemode_spec.expansion import blocks_of, expected_layers
 from codemode_spec.failures import NotApplicable, Problem, TemplateError
+from codemode_spec.revisions import age
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,8 +30,9 @@ def check_tables(tables: Tables, profiles: Mapping[str, Any]) -> list[Problem]:
         path = f"/errors/{code.code}"
         if (code.category == "by_reason") != bool(code.category_by_reason):
             found.append(Problem("errors.json", path, "by_reason and category_by_reason differ"))
-        used = {part.split("}")[0] for part in code.message.split("{")[1:]}
-        for name in used - {n for n, kind in code.fields.items() if kind == "required"}:
+        for name in _names(code.message) - {
+            n for n, kind in code.fields.items() if kind == "required"
+        }:
             found.append(
                 Problem("errors.json", path, f"the message uses {name}, no required field")
             )
@@ -40,6 +43,19 @@ def check_tables(tables: Tables, profiles: Mapping[str, Any]) -> list[Problem]:
     for (file, data), profile in zip(profiles.items(), tables.profiles.values(), strict=True):
         found += _check_profile(file, data, profile, tables)
     return found
+
+
+def _names(message: str) -> set[str]:
+    """What stands in the braces of a message; the message itself where they do not pair."""
+    try:
+        parts = list(Formatter().parse(message))
+    except ValueError:
+        return {message}
+    return {
+        f"{name}{f'!{conversion}' if conversion else ''}{f':{form}' if form else ''}"
+        for _, name, form, conversion in parts
+        if name is not None
+    }
 
 
 def _check_row(
@@ -84,7 +100,32 @@ def _check_endpoint(endpoint: Endpoint, tables: Tables) -> list[Problem]:
     for state in (endpoint.initial, endpoint.final):
         if state not in endpoint.states:
             found.append(Problem("protocol.json", path, f"{state} is no state"))
+    if not found:
+        found += _check_ways(endpoint, path)
     return found
+
+
+def _check_ways(endpoint: Endpoint, path: str) -> list[Problem]:
+    """Every state is reached from the initial one, and the final one is never left."""
+    reached = [endpoint.initial]
+    for state in reached:
+        for entry in endpoint.transitions[state].values():
+            ends = entry.error is not None or entry.exit is not None
+            after = endpoint.final if ends else entry.next or state
+            if after not in reached:
+                reached.append(after)
+    return [
+        *(
+            Problem("protocol.json", f"{path}/{state}", "no event leads to this state")
+            for state in endpoint.states
+            if state not in reached
+        ),
+        *(
+            Problem("protocol.json", f"{path}/{endpoint.final}/{event}", "the end is left again")
+            for event, entry in endpoint.transitions[endpoint.final].items()
+            if entry.next not in (None, endpoint.final) or entry.error is not None
+        ),
+    ]
 
 
 def _check_place(place: Place, tables: Tables) -> list[Problem]:
@@ -98,6 +139,10 @@ def _check_place(place: Place, tables: Tables) -> list[Problem]:
         seen.add(check.check)
         if check.code is not None and check.code not in tables.errors:
             found.append(Problem("order.json", path, f"{check.code} is not in errors.json"))
+        coded = check.code is not None or check.row is not None
+        if check.answer is not None and (check.answer == "drop") == coded:
+            reason = "what is dropped has no code, and any other answer has one, or a row with one"
+            found.append(Problem("order.json", path, reason))
         if check.event is not None and check.event not in tables.endpoints[place.end].events:
             found.append(Problem("order.json", path, f"{check.event} is no event of {place.end}"))
         if check.row is not None and check.row not in tables.rows:
@@ -127,6 +172,11 @@ def _check_profile(
     file: str, data: Mapping[str, Any], profile: Profile, tables: Tables
 ) -> list[Problem]:
     found = _check_alternatives(file, "/alternatives", profile.alternatives, tables)
+    for name, value in profile.alternatives.items():
+        known = tables.alternatives.get(name)
+        if known is not None and known.is_set == isinstance(value, str):
+            reason = "several may be chosen: write a list" if known.is_set else "choose one value"
+            found.append(Problem(file, f"/alternatives/{name}", reason))
     for name in sorted(set(tables.alternatives) - set(profile.alternatives)):
         found.append(Problem(file, "/alternatives", f"{name} is not chosen"))
     for name in data["rows"]:
@@ -157,8 +207,10 @@ def _check_alternatives(
     return found
 
 
-def check_requirements(entries: Iterable[tuple[str, Requirement]], tables: Tables) -> list[Problem]:
-    """Ids in their area and used once, and alternatives, codes and rows that exist."""
+def check_requirements(
+    entries: Iterable[tuple[str, Requirement]], tables: Tables, revision: str
+) -> list[Problem]:
+    """Ids in their area and used once, and alternatives, codes, rows and revisions that exist."""
     found = []
     seen: dict[str, str] = {}
     for file, item in entries:
@@ -168,6 +220,9 @@ def check_requirements(entries: Iterable[tuple[str, Requirement]], tables: Table
         seen[item.id] = file
         if item.id.split("-")[1] != item.area:
             found.append(Problem(file, path, f"the id does not belong to area {item.area}"))
+        if age(item.since) > age(revision):
+            reason = f"{item.since} is later than this revision, {revision}"
+            found.append(Problem(file, f"{path}/since", reason))
         found += _check_alternatives(file, f"{path}/alternatives", item.alternatives, tables)
         found += [
             Problem(file, f"{path}/{key}", f"there is no {what} {name}")
@@ -205,6 +260,11 @@ def check_cases(
         for name in (*case.effective, *case.set, *case.prefer, *case.data.get("least", {})):
             if name not in tables.rows:
                 found.append(Problem(file, path, f"{name} is no row of the policy table"))
+        found += [
+            Problem(file, f"{path}/needs", f"there is no policy row {name.removeprefix('policy.')}")
+            for name in dict.fromkeys(name for need in case.needs for name in need)
+            if name.startswith("policy.") and name != "policy.raw" and name[7:] not in tables.rows
+        ]
         found += _check_edges(file, case, requirements, tables)
         found += _check_blocks(file, case, tables)
         found += _check_templates(file, case, tables)

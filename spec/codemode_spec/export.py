@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec import schemas
@@ -16,7 +17,6 @@ from codemode_spec.vectors import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from codemode_spec.cases import Case
     from codemode_spec.contents import Specification
@@ -80,26 +80,49 @@ def export(target: Path, specification: Specification | None = None) -> int:
     """
     earlier = _earlier(target)
     contents = dict(sorted(_files(specification or load())))
+    _check_places(target, contents)
     for path in earlier - contents.keys():
         _remove(target, path)
-    for path, data in contents.items():
+    # The manifest first: whatever interrupts the rest, it is an export that can be made again.
+    for path in (MANIFEST, *contents):
         place = target.joinpath(*path.split("/"))
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
+        place.write_bytes(contents[path])
     return len(contents)
+
+
+def _check_places(target: Path, contents: Mapping[str, bytes]) -> None:
+    """Nothing in the folder is a link, which would lead elsewhere, or no file where one belongs."""
+    for path in contents:
+        place = target
+        *folders, name = path.split("/")
+        for part in folders:
+            place /= part
+            if place.is_symlink() or (place.exists() and not place.is_dir()):
+                raise _refused(place, "a folder belongs here; remove what is there")
+        place /= name
+        if place.is_symlink() or (place.exists() and not place.is_file()):
+            raise _refused(place, "a file belongs here; remove what is there")
 
 
 def _earlier(target: Path) -> set[str]:
     """The files of an export that stands in `target` already."""
+    if target.is_symlink() and not target.exists():
+        raise _refused(target, "it is a link to nowhere; choose another place")
     if target.exists() and not target.is_dir():
         raise _refused(target, "it is no folder; choose another place")
+    if target.resolve().is_relative_to(Path(str(files(__package__))).resolve()):
+        raise _refused(target, "it is inside of the specification itself; choose another place")
     if not target.exists() or not any(target.iterdir()):
         return set()
     reason = "it is not empty and holds no earlier export; choose another folder"
     marker = target / MANIFEST
     if not marker.is_file():
         raise _refused(target, reason)
-    manifest = read_document(marker, str(marker))
+    try:
+        manifest = read_document(marker, MANIFEST)
+    except SpecificationError:
+        raise _refused(target, reason) from None
     if schemas.problems("manifest", manifest, MANIFEST):
         raise _refused(target, reason)
     return {*manifest["files"], MANIFEST}

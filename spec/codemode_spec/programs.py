@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.failures import NotApplicable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MOST_CHARACTERS: Final = 64 << 20
+"""What one repeated text may come to: more than any row whose edge is tested."""
+
+MOST_DEPTH: Final = 100_000
 _HOST = re.compile(r"\bhost\b")
 
 
@@ -52,6 +56,8 @@ def _repeat(part: Mapping[str, Any]) -> str:
     text, times = str(part["repeat"]), int(part["times"])
     if times < 0:
         raise NotApplicable("a limit of the target is smaller than the case itself")
+    if len(text) * times > MOST_CHARACTERS:
+        raise NotApplicable(f"a repeated text is longer than {MOST_CHARACTERS} characters")
     return text * times
 
 
@@ -59,6 +65,8 @@ def generate(recipe: Mapping[str, Any]) -> Any:
     """The value of a `generate` entry: a repeated text, or `depth` nested arrays or objects."""
     if "repeat" in recipe:
         return _repeat(recipe)
+    if int(recipe["depth"]) > MOST_DEPTH:
+        raise NotApplicable(f"a generated value is deeper than {MOST_DEPTH} levels")
     value: Any = [] if recipe["nest"] == "array" else {}
     for _ in range(int(recipe["depth"]) - 1):
         value = [value] if recipe["nest"] == "array" else {"a": value}

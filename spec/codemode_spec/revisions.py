@@ -86,7 +86,7 @@ def freeze(root: Path, specification: Specification) -> Path:
     index = read_document(root / _INDEX, _INDEX)
     others = [e for e in index["revisions"] if e["revision"] != specification.revision]
     entry = {"revision": specification.revision, "digest": digest_of(document)}
-    index["revisions"] = sorted([*others, entry], key=lambda entry: _age(entry["revision"]))
+    index["revisions"] = sorted([*others, entry], key=lambda entry: age(entry["revision"]))
     _write(path, document)
     _write(root / _INDEX, index)
     return path
@@ -112,9 +112,12 @@ def problems(root: Traversable, specification: Specification) -> list[Problem]:
 def _pinned(root: Traversable) -> dict[str, Any]:
     """The frozen documents by revision, if each is as the index says (SpecificationError)."""
     index = _checked(root, _INDEX, "frozen-revisions")
-    found, faults = {}, []
+    found: dict[str, Any] = {}
+    faults = []
     for entry in index["revisions"]:
         name = entry["revision"]
+        if name in found:
+            faults.append(Problem(_INDEX, "/revisions", f"{name} stands twice; remove one"))
         file = f"{FOLDER}/{name}.json"
         document = _checked(root, file, "frozen-revision")
         if document["revision"] != name:
@@ -135,7 +138,7 @@ def _pinned(root: Traversable) -> dict[str, Any]:
 
 def _checked(root: Traversable, file: str, schema: str) -> Any:
     document = read_document(root.joinpath(*file.split("/")), file)
-    found = schemas.problems(schema, document, file)
+    found = schemas.problems(schema, document, file, strict=True)
     if found:
         raise SpecificationError(found)
     return document
@@ -166,7 +169,7 @@ def _of_current(
     """The current revision is the newest, and if it is released it is what was frozen."""
     current = specification.revision
     for revision in pinned:
-        if released(revision) and _age(revision) > _age(current):
+        if released(revision) and age(revision) > age(current):
             yield Problem(_LEDGER, "/revision", f"{current} is older than {revision}")
     if not released(current):
         return
@@ -182,7 +185,7 @@ def _of_current(
                 yield Problem(_LEDGER, "/revision", reason)
 
 
-def _age(revision: str) -> tuple[int, bool, int]:
+def age(revision: str) -> tuple[int, bool, int]:
     """`1-draft.1` < `1-draft.2` < `1` < `2-draft.1`."""
     number, _, draft = revision.partition("-draft.")
     return int(number), released(revision), int(draft or 0)

@@ -11,15 +11,37 @@ from codemode_spec.failures import TemplateError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TEMPLATE = re.compile(r"@@\{|@\{([^{}]*)\}")
+_TEMPLATE = re.compile(r"@@\{|@\{([^{}]*)\}|@\{")
 _WHOLE = re.compile(r"@\{([^{}]*)\}")
+
+
+_SHOWN = 60
+_MOST = 2**53 - 1
+"""The largest integer that every reader of JSON holds exactly."""
+
+
+def _told(expression: str) -> str:
+    """A template in a message."""
+    cut = expression if len(expression) <= _SHOWN else f"{expression[:_SHOWN]}..."
+    return f"@{{{cut}}}"
 
 
 def _parse(expression: str) -> ast.expr:
     try:
         return ast.parse(expression.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
-        raise TemplateError(f"@{{{expression}}} is no expression") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise TemplateError(f"{_told(expression)} is no expression") from None
+
+
+def _value(expression: str, names: Mapping[str, Any]) -> Any:
+    """The value of one template, as a JSON value that all readers agree on."""
+    try:
+        value = _evaluate(_parse(expression), names, expression)
+    except RecursionError:
+        raise TemplateError(f"{_told(expression)} is nested too deeply") from None
+    if isinstance(value, int) and abs(value) > _MOST:
+        raise TemplateError(f"{_told(expression)} is beyond 2^53-1")
+    return value
 
 
 def _evaluate(node: ast.expr, names: Mapping[str, Any], expression: str) -> Any:
@@ -28,7 +50,7 @@ def _evaluate(node: ast.expr, names: Mapping[str, Any], expression: str) -> Any:
             return number
         case ast.Name(id=name):
             if name not in names:
-                raise TemplateError(f"@{{{expression}}} needs {name}, which has no number here")
+                raise TemplateError(f"{_told(expression)} needs {name}, which has no number here")
             return names[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_number(_evaluate(operand, names, expression), expression)
@@ -44,13 +66,24 @@ def _evaluate(node: ast.expr, names: Mapping[str, Any], expression: str) -> Any:
                     return a * b
                 case ast.FloorDiv() if b != 0:
                     return a // b
-    raise TemplateError(f"@{{{expression}}} may use integers, names, + - * // and parentheses only")
+    raise TemplateError(
+        f"{_told(expression)} may use integers, names, + - * // and parentheses only"
+    )
 
 
 def _number(value: Any, expression: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TemplateError(f"@{{{expression}}} computes with {value!r}, which is no integer")
+        raise TemplateError(f"{_told(expression)} computes with {value!r}, which is no integer")
     return value
+
+
+def _text(match: re.Match[str], names: Mapping[str, Any]) -> str:
+    """What stands for a template inside of text; `@@{` is a literal `@{`."""
+    if match[0] == "@@{":
+        return "@{"
+    if match[1] is None:
+        raise TemplateError("a template is not closed; write @@{ where @{ is meant")
+    return str(_value(match[1], names))
 
 
 def names_in(value: Any) -> set[str]:
@@ -78,13 +111,8 @@ def resolve(value: Any, names: Mapping[str, Any]) -> Any:
     """
     if isinstance(value, str):
         if whole := _WHOLE.fullmatch(value):
-            return _evaluate(_parse(whole[1]), names, whole[1])
-        return _TEMPLATE.sub(
-            lambda match: (
-                "@{" if match[1] is None else str(_evaluate(_parse(match[1]), names, match[1]))
-            ),
-            value,
-        )
+            return _value(whole[1], names)
+        return _TEMPLATE.sub(lambda match: _text(match, names), value)
     if isinstance(value, list):
         return [resolve(item, names) for item in value]
     if isinstance(value, dict):

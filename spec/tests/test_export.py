@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from importlib.resources import files
+from pathlib import Path
 
 import codemode_spec
 import pytest
 from codemode_spec import SpecificationError, digests, schemas
 from codemode_spec.export import MANIFEST, export, schema_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +134,60 @@ def test_a_forged_manifest_removes_nothing_outside(tmp_path: Path) -> None:
     (inside / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     export(inside)
     assert (outside / "mine.txt").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [("policy.json", "a file belongs here"), ("cases", "a folder belongs here")],
+)
+@pytest.mark.parametrize("kind", ["link", "other"])
+def test_nothing_is_written_through_a_link(tmp_path: Path, place, reason, kind) -> None:
+    """Nor over what is no file, or no folder; nothing is written then."""
+    inside, outside = tmp_path / "export", tmp_path / "outside"
+    export(inside)
+    whole = contents(inside)
+    (inside / place).rename(outside)
+    if kind == "link":
+        (inside / place).symlink_to(outside)
+    elif outside.is_dir():
+        (inside / place).write_text("mine", encoding="utf-8")
+    else:
+        (inside / place).mkdir()
+    (inside / "order.json").write_text("earlier", encoding="utf-8")
+    with pytest.raises(SpecificationError, match=f"{place}: {reason}; remove what is there"):
+        export(inside)
+    assert (inside / "order.json").read_text(encoding="utf-8") == "earlier"
+    if outside.is_file():
+        assert outside.read_bytes() == whole[place]
+
+
+def test_the_specification_itself_is_no_place_for_an_export(tmp_path: Path) -> None:
+    """A later load would read it; a link to nowhere is none either."""
+    inside = Path(str(files("codemode_spec"))) / "cases" / "exported"
+    with pytest.raises(SpecificationError, match="it is inside of the specification itself"):
+        export(inside)
+    assert not inside.exists()
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(SpecificationError, match="it is a link to nowhere"):
+        export(tmp_path / "link")
+
+
+def test_an_export_that_was_interrupted_is_made_again(tmp_path: Path, monkeypatch) -> None:
+    """Wherever it stopped, its manifest is there, and shows what is missing."""
+    write = Path.write_bytes
+    written: list[Path] = []
+
+    def stop(self: Path, data: bytes) -> int:
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        written.append(self)
+        return write(self, data)
+
+    monkeypatch.setattr(Path, "write_bytes", stop)
+    with pytest.raises(KeyboardInterrupt):
+        export(tmp_path)
+    monkeypatch.undo()
+    assert written[0] == tmp_path / MANIFEST
+    assert len(contents(tmp_path)) == 3
+    count = export(tmp_path)
+    assert len(contents(tmp_path)) == count

@@ -26,7 +26,6 @@ def readings(tmp_path: Path) -> Any:
         folder = tmp_path / "steps"
         folder.mkdir(exist_ok=True)
         (folder / "cal.yaml").write_text(HEAD + text, encoding="utf-8")
-        (folder / "notes.txt").write_text("not read", encoding="utf-8")
         return load_readings(CASES, tmp_path)
 
     return read

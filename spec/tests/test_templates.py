@@ -45,6 +45,10 @@ def test_a_template_takes_the_type_of_its_value(template: object, value: object)
         ("@{limit(1)}", "may use integers"),
         ("@{}", "is no expression"),
         ("@{limit +}", "is no expression"),
+        ("@{limit", "a template is not closed; write @@{ where @{ is meant"),
+        ("at most @{limit", "a template is not closed"),
+        ("@{" + "(" * 300 + "1" + ")" * 300 + "}", r"^.{65}\} is no expression$"),
+        ("@{99999999 * 99999999 * limit}", r"is beyond 2\^53-1"),
     ],
 )
 def test_what_is_no_integer_expression_is_refused(template: str, reason: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -56,6 +57,23 @@ def test_the_shipped_vectors_are_right(copy: Path) -> None:
         ("sizes", '"id": "number.ten"', '"id": "number.zero"', "/number.zero: the id stands twice"),
         ("sizes", '"size": 1}', '"size": 0}', "0 is less than the minimum"),
         ("sizes", '"size": 1}', '"refused": "too_deep"}', "'size' is a required property"),
+        (
+            *("sizes", '"id": "number.zero", "json": "0", "text": "0", "size": 1}'),
+            '"id": "number.zero", "json": "0", "text": "0", "size": 2}',
+            "/number.zero/size: the size is 1, not 2",
+        ),
+        (
+            *("values", '"accepted": true, "size": 4}', '"accepted": true, "size": 5}'),
+            "/accepted.true/size: the size is 4, not 5",
+        ),
+        (
+            *("traces", '"state": "running"', '"state": "ended"'),
+            "/digest: the traces are not those that a search has written; run",
+        ),
+        (
+            *("traces", '"rules": "', '"rules": "' + "0" * 64 + '", "_": "'),
+            "('_' was unexpected)",
+        ),
         ("values", '"places": ["host"]', '"places": ["guest"]', "'guest' is not one of"),
         ("values", '"javascript": "null", ', "", "'javascript' is a required property"),
     ],
@@ -69,6 +87,30 @@ def test_a_planted_fault_is_found(copy: Path, name, old, new, expected) -> None:
     found = faults(copy)
     assert f"vectors/{name}.json" in found
     assert expected in found
+
+
+def test_traces_are_of_these_tables(copy: Path) -> None:
+    """After a change of a table the model is searched again."""
+    swapped = list(TABLES.places["tool_call"].checks)
+    swapped[0], swapped[1] = swapped[1], swapped[0]
+    place = replace(TABLES.places["tool_call"], checks=tuple(swapped))
+    tables = replace(TABLES, places={**TABLES.places, "tool_call": place})
+    assert [str(fault) for fault in checking.problems(copy, tables)] == [
+        (
+            "vectors/traces.json: /rules: the tables have changed since; "
+            "run `cmconf spec explore --write`"
+        )
+    ]
+
+
+def test_a_file_that_nobody_reads_is_found(copy: Path) -> None:
+    """And one that is to be read and is not there."""
+    (copy / "vectors/more.json").write_text("{}", encoding="utf-8")
+    (copy / "vectors/README.md").unlink()
+    assert faults(copy).splitlines() == [
+        "vectors/more.json: nobody reads it; remove it",
+        "vectors/README.md: there is no such file",
+    ]
 
 
 def test_a_missing_file_is_found(copy: Path) -> None:

@@ -10,7 +10,7 @@ from codemode_spec import DEFAULT_PROFILE, NotApplicable
 from codemode_spec.model.readings import load_readings
 
 from codemode_conformance.asking import Answered, answer
-from codemode_conformance.commands.selection import nearest
+from codemode_conformance.commands.selection import variants_of
 from codemode_conformance.failures import UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         metavar="ALTERNATIVE=VALUE",
-        help="another choice than the profile's; may be repeated",
+        help="another choice than the profile's; may be repeated, as for options=timeout",
     )
     parser.add_argument(
         "--all-steps", action="store_true", help="print every check of every place, and every place"
@@ -52,20 +52,15 @@ def execute(arguments: argparse.Namespace) -> int:
     specification = codemode_spec.shipped()
     profiles = specification.tables.profiles
     if arguments.profile not in profiles:
-        raise UsageError(
-            f"{arguments.profile}: there is no such profile{nearest(arguments.profile, profiles)}"
-        )
+        raise UsageError(f"--profile {arguments.profile}: it is one of {', '.join(profiles)}")
     chosen = {
         **profiles[arguments.profile].alternatives,
         **_changes(arguments.changes, specification),
     }
+    if chosen["host_wait"] == "excluded" and chosen["script_style"] != "sync":
+        raise UsageError("host_wait is excluded only where calls return: add script_style=sync")
     cases = specification.cases
-    found = [c for n, c in cases.items() if arguments.case in (n, n.rpartition(".")[0])]
-    if not found:
-        raise UsageError(
-            f"{arguments.case}: there is no such case{nearest(arguments.case, [*cases])}"
-        )
-    exact = [case for case in found if case.id == arguments.case] or found
+    exact = variants_of(arguments.case, cases)
     readings = load_readings(cases)
     parted = asked = False
     for position, case in enumerate(exact):
@@ -84,20 +79,28 @@ def execute(arguments: argparse.Namespace) -> int:
             print("\n".join(_lines(said, every=arguments.all_steps)))
             parted = parted or bool(said.differs)
     if not asked:
-        raise UsageError(f"the model has no answer for {arguments.case}")
+        raise UsageError(f"the model has no answer for {arguments.case} here; why is said above")
     return 1 if parted else 0
 
 
 def _changes(words: list[str], specification: Specification) -> dict[str, str | tuple[str, ...]]:
+    """What `--with` changes; several values of a set add up, and `NAME=` alone empties it."""
+    known = specification.tables.alternatives
     changes: dict[str, str | tuple[str, ...]] = {}
     for word in words:
         name, _, value = word.partition("=")
-        known = specification.tables.alternatives
         if name not in known:
-            raise UsageError(f"--with {word}: no such alternative{nearest(name, known)}")
-        if value not in known[name].values:
+            raise UsageError(f"--with {word}: the alternatives are {', '.join(known)}")
+        empty = known[name].is_set and word == f"{name}="
+        if value not in known[name].values and not empty:
             raise UsageError(f"--with {word}: {name} is one of {', '.join(known[name].values)}")
-        changes[name] = (value,) if known[name].is_set else value
+        before = changes.get(name, () if known[name].is_set else value)
+        if isinstance(before, tuple):
+            changes[name] = tuple(dict.fromkeys((*before, *(() if empty else (value,)))))
+        elif before != value:
+            raise UsageError(f"--with {word}: {name} is {before} already; choose one")
+        else:
+            changes[name] = value
     return changes
 
 

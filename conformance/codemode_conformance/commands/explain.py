@@ -10,7 +10,7 @@ import codemode_spec
 from codemode_spec import DEFAULT_PROFILE, LAYERS, NotApplicable
 from codemode_spec.cases import WRAPPER
 
-from codemode_conformance.commands.selection import nearest
+from codemode_conformance.commands.selection import nearest, variants_of
 from codemode_conformance.doctor import choices, correct, doctored
 from codemode_conformance.failures import UsageError
 
@@ -37,10 +37,10 @@ def execute(arguments: argparse.Namespace) -> int:
     if wanted.upper() in specification.requirements:
         print("\n".join(_requirement(specification.requirements[wanted.upper()], specification)))
         return 0
-    found = [c for n, c in specification.cases.items() if n == wanted or n.startswith(f"{wanted}.")]
-    if not found:
-        known = [*specification.requirements, *specification.cases]
-        raise UsageError(f"{wanted}: there is no such requirement or case{nearest(wanted, known)}")
+    if wanted.upper().startswith("CM-"):
+        near = nearest(wanted.upper(), specification.requirements)
+        raise UsageError(f"{wanted}: there is no such requirement{near}")
+    found = variants_of(wanted, specification.cases)
     if len(found) > 1:
         print(f"{wanted} has {len(found)} variants; here is the first, the others are")
         print(_wrapped(", ".join(case.id for case in found[1:]), "  ") + "\n")

@@ -9,7 +9,7 @@ from codemode_conformance.failures import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from codemode_spec import Case, Specification
 
@@ -81,14 +81,21 @@ def _known(option: str, given: Iterable[str], known: Iterable[str]) -> None:
             raise UsageError(f"{option} {name}: there is none; known: {', '.join(sorted(known))}")
 
 
-def _ids(cases: Iterable[str], given: Iterable[str]) -> set[str]:
-    chosen = set()
-    for wanted in given:
-        found = {name for name in cases if name == wanted or name.startswith(f"{wanted}.")}
-        if not found:
-            raise UsageError(f"--case {wanted}: there is no such case{nearest(wanted, cases)}")
-        chosen |= found
-    return chosen
+def _ids(cases: Mapping[str, Case], given: Iterable[str]) -> set[str]:
+    return {case.id for wanted in given for case in variants_of(wanted, cases, "--case ")}
+
+
+def variants_of(wanted: str, cases: Mapping[str, Case], option: str = "") -> list[Case]:
+    """The case of this id, or all variants of it; UsageError where there is none."""
+    if wanted in cases:
+        return [cases[wanted]]
+    found = [case for name, case in cases.items() if name == f"{wanted}.{case.variant}"]
+    if found:
+        return found
+    told = f"{option}{wanted}" if wanted else f"{option}''"
+    if wanted.rstrip(".").upper() in {case.area for case in cases.values()}:
+        raise UsageError(f"{told}: it is an area, not a case; `cmconf list` shows its cases")
+    raise UsageError(f"{told}: there is no such case{nearest(wanted, cases)}")
 
 
 def nearest(wanted: str, known: Iterable[str]) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import codemode_spec
 from codemode_spec import SpecificationError, schemas, traceability
+from codemode_spec.vectors import checking
 
 from codemode_conformance.commands import spec_explore, spec_export
+from codemode_conformance.escape import for_terminal
 
 if TYPE_CHECKING:
     import argparse
@@ -32,13 +35,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     started = time.monotonic()
-    specification = codemode_spec.load(arguments.root)
-    found = spec_export.check(arguments.root, specification)
-    if found:
-        raise SpecificationError(found)
+    root = spec_export.folder(arguments.root)
+    specification = codemode_spec.load(root)
+    found = spec_export.check(root, specification)
     gaps = traceability.gaps(specification)
     for gap in gaps:
-        print(gap)
+        print(for_terminal(str(gap), backslash=False))
+    if found:
+        raise SpecificationError(found)
     tables = specification.tables
     pending = specification.pending
     groups = ", ".join(f"{len(entries)} {key}" for key, entries in pending.groups.items())
@@ -46,7 +50,7 @@ def _check(arguments: argparse.Namespace) -> int:
         f"specification {specification.revision}: {len(tables.rows)} policy rows, "
         f"{len(tables.errors)} error codes, {len(specification.requirements)} requirements, "
         f"{len(specification.cases)} cases {specification.cases_digest[:16]}, "
-        f"{spec_export.counts()} vectors; {len(gaps)} gaps, "
+        f"{checking.count(root or files(codemode_spec))} vectors; {len(gaps)} gaps, "
         f"{pending.count} pending ({groups}) in {time.monotonic() - started:.1f} s"
     )
     return 1 if gaps else 0

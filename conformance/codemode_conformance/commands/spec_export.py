@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import codemode_spec
-from codemode_spec import SpecificationError, export, revisions, vectors
+from codemode_spec import SpecificationError, export, revisions
+from codemode_spec.model import places, readings
 from codemode_spec.vectors import checking
 
 from codemode_conformance.failures import UsageError
@@ -39,17 +40,21 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def check(root: Path | None, specification: Specification) -> list[Problem]:
-    """What is wrong with the vectors and with the frozen revisions."""
+    """What is wrong with the steps, the vectors, and the frozen revisions."""
     place = root or files(codemode_spec)
     return [
+        *places.problems(specification.tables),
+        *readings.problems(place, specification),
         *checking.problems(place, specification.tables),
         *revisions.problems(place, specification),
     ]
 
 
-def counts() -> str:
-    """How many vectors there are, for the summary of `cmconf spec check`."""
-    return str(sum(len(vectors.load_vectors(name)["vectors"]) for name in vectors.NAMES))
+def folder(root: Path | None) -> Path | None:
+    """A folder named on the command line; UsageError where there is none."""
+    if root is not None and not root.is_dir():
+        raise UsageError(f"--root {root}: there is no such folder; name one with policy.json")
+    return root
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -60,13 +65,14 @@ def _export(arguments: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     except OSError as error:
         reason = error.strerror or "it cannot be written"
-        raise UsageError(f"{arguments.directory}: {reason}; choose another folder") from None
+        place = error.filename or arguments.directory
+        raise UsageError(f"{place}: {reason}; choose another folder") from None
     print(f"revision {specification.revision}: {written} files in {arguments.directory}")
     return 0
 
 
 def _freeze(arguments: argparse.Namespace) -> int:
-    root = arguments.root or Path(str(files(codemode_spec)))
+    root = folder(arguments.root) or Path(str(files(codemode_spec)))
     specification = codemode_spec.load(root)
     try:
         path = revisions.freeze(root, specification)

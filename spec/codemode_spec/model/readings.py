@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from codemode_spec import schemas, templates
+from codemode_spec import layout, schemas, templates
+from codemode_spec.cases import WRAPPER
 from codemode_spec.documents import read_document
-from codemode_spec.failures import NotApplicable, Problem, SpecificationError
+from codemode_spec.failures import NotApplicable, Problem, SpecificationError, TemplateError
+from codemode_spec.model import forms
 from codemode_spec.model.steps import Program, program
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from codemode_spec.cases import Case
+    from codemode_spec.contents import Specification
 
 FOLDER = "steps"
 
@@ -38,6 +41,11 @@ class Readings:
 
         NotApplicable for a case that nobody has put into steps.
         """
+        runs, then = self.data(case, rows)
+        return [program(steps) for steps in runs], [program(steps) for steps in then]
+
+    def data(self, case: Case, rows: Mapping[str, int]) -> tuple[list[Any], list[Any]]:
+        """The same as data, templates filled."""
         if not self.knows(case):
             raise NotApplicable(f"nobody has put the program of {case.id} into steps")
         entry = self.entries[_base(case)]
@@ -48,7 +56,7 @@ class Readings:
         else:
             runs = entry.get("runs") or [entry["steps"]]
         ready = templates.resolve({"runs": runs, "then": entry.get("then", [])}, names)
-        return [program(steps) for steps in ready["runs"]], [program(s) for s in ready["then"]]
+        return ready["runs"], ready["then"]
 
 
 def _base(case: Case) -> str:
@@ -57,19 +65,26 @@ def _base(case: Case) -> str:
 
 def load_readings(cases: Mapping[str, Case], root: Traversable | None = None) -> Readings:
     """All readings. SpecificationError lists what is wrong, with file, path and reason."""
-    folder = (root or files("codemode_spec")) / FOLDER
+    root = root or files("codemode_spec")
     known = {_base(case) for case in cases.values()}
     variants: dict[str, set[str]] = {}
     for case in cases.values():
         variants.setdefault(_base(case), set()).add(case.variant or "")
     found: list[Problem] = []
     entries: dict[str, Any] = {}
-    for name in sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml")):
+    for name in layout.file_names(root, FOLDER, ".yaml", found):
         file = f"{FOLDER}/{name}"
-        data = read_document(folder / name, file)
-        wrong = schemas.problems("steps", data, file)
-        found += wrong
+        try:
+            data = read_document(root / FOLDER / name, file)
+        except SpecificationError as error:
+            found += error.problems
+            continue
+        wrong = schemas.problems("steps", data, file, strict=True)
+        found += wrong or layout.check_areas({file: data})
         for case, entry in {} if wrong else data["programs"].items():
+            if not case.startswith(f"{data['area'].lower()}."):
+                reason = f"the case does not belong to area {data['area']}"
+                found.append(Problem(file, f"/programs/{case}", reason))
             if case not in known:
                 found.append(Problem(file, f"/programs/{case}", "there is no such case"))
                 continue
@@ -82,3 +97,32 @@ def load_readings(cases: Mapping[str, Case], root: Traversable | None = None) ->
     if found:
         raise SpecificationError(found)
     return Readings(entries)
+
+
+def problems(root: Traversable, specification: Specification) -> list[Problem]:
+    """What is wrong with the readings below `root`: also where one does not fit its case."""
+    cases = specification.cases
+    try:
+        readings = load_readings(cases, root)
+    except SpecificationError as error:
+        return list(error.problems)
+    rows = {name: row.default for name, row in specification.tables.rows.items()} | {WRAPPER: 0}
+    found = []
+    for case in cases.values():
+        if not readings.knows(case):
+            continue
+        where = (f"{FOLDER}/{case.area.lower()}.yaml", f"/programs/{_base(case)}")
+        try:
+            runs, then = readings.data(case, {**rows, **case.prefer})
+        except TemplateError as error:
+            found.append(Problem(*where, f"{case.id}: {error}"))
+            continue
+        for what, steps, listed in (
+            ("runs", runs, case.data.get("runs") or [case.data]),
+            ("follow-ups", then, case.data.get("then", [])),
+        ):
+            found += [Problem(*where, f"{case.id}: {fault}") for fault in forms.faults(steps)]
+            if len(steps) != len(listed):
+                reason = f"{case.id} has {len(listed)} {what}, and {len(steps)} are put into steps"
+                found.append(Problem(*where, reason))
+    return found

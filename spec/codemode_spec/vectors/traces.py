@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
+from codemode_spec.digests import digest_of
+from codemode_spec.failures import Problem
 from codemode_spec.model.barriers import Barriers
 from codemode_spec.model.guards import AnyParent, Exit
 from codemode_spec.model.spaces import OPERATIONS, AnyWorker
@@ -20,12 +23,14 @@ from codemode_spec.model.terms import (
     Settle,
 )
 from codemode_spec.model.worker import Settled, Wish
+from codemode_spec.tables import load_tables
 from codemode_spec.vectors import document_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from codemode_spec.model.exploration import Explored, Space
+    from codemode_spec.tables import Tables
     from codemode_spec.vectors.lines import Vector
 
 _PAYLOADS = ("name", "arguments", "value")
@@ -34,8 +39,58 @@ _PAYLOADS = ("name", "arguments", "value")
 
 def text(searched: Iterable[tuple[Space, Explored]]) -> str:
     """The text of `traces.json` from the searches of all spaces."""
-    head = {"operations": {name: _said(entry) for name, entry in OPERATIONS.items()}}
-    return document_text(head, vectors(searched))
+    found = vectors(searched)
+    head = {
+        "operations": {name: _said(entry) for name, entry in OPERATIONS.items()},
+        "rules": rules_digest(load_tables()),
+        "digest": digest_of(found),
+    }
+    return document_text(head, found)
+
+
+def rules_digest(tables: Tables) -> str:
+    """The digest of what decides a trace: cells, checks, codes, rows, alternatives; no wording."""
+    return digest_of(
+        {
+            "ends": {
+                name: {
+                    "initial": end.initial,
+                    "final": end.final,
+                    "cells": {
+                        state: {event: list(astuple(entry)) for event, entry in row.items()}
+                        for state, row in end.transitions.items()
+                    },
+                }
+                for name, end in tables.endpoints.items()
+            },
+            "places": {
+                name: [
+                    [c.check, c.code, c.row, c.answer, c.event, list(c.takes)] for c in place.checks
+                ]
+                for name, place in tables.places.items()
+            },
+            "errors": {
+                name: [e.category, e.ends, dict(e.fields), dict(e.category_by_reason), e.worker_own]
+                for name, e in tables.errors.items()
+            },
+            "profiles": {
+                name: [dict(profile.alternatives), profile.defaults()]
+                for name, profile in tables.profiles.items()
+            },
+        }
+    )
+
+
+def problems(document: Mapping[str, Any], tables: Tables, file: str) -> list[Problem]:
+    """Traces that were edited by hand, or found with other tables."""
+    advice = "run `cmconf spec explore --write`"
+    found = []
+    if document["digest"] != digest_of(document["vectors"]):
+        reason = f"the traces are not those that a search has written; {advice}"
+        found.append(Problem(file, "/digest", reason))
+    if document["rules"] != rules_digest(tables):
+        found.append(Problem(file, "/rules", f"the tables have changed since; {advice}"))
+    return found
 
 
 def vectors(searched: Iterable[tuple[Space, Explored]]) -> list[Vector]:
