@@ -20,7 +20,7 @@ SIZE = 70_000
 _PROFILE = load_tables().profiles[DEFAULT_PROFILE]
 DEPTH = _PROFILE.rows["value_depth"].absolute_maximum + 1
 FEEDS = _PROFILE.rows["ipc_frame_bytes"].absolute_maximum
-_RANDOM = Random(1)  # noqa: S311  the same every time
+_RANDOM = Random(1)
 # A time of one read is too short to measure.
 TOGETHER = 50
 
