@@ -278,7 +278,10 @@ def main() -> int:
         soak = Soak(options.invocations, options.seed, Path(name))
         asyncio.run(soak.run())
         problems = soak.problems
-        after = descriptors(), threads()
+        # A thread that was joined is one for the kernel for a moment more.
+        end = time.monotonic() + PATIENCE
+        while (after := (descriptors(), threads())) != before and time.monotonic() < end:
+            time.sleep(0.01)
         if after != before:
             problems.append(f"descriptors and threads: {before} at the start, {after} at the end")
         problems += [f"at the end: process {one}" for one in (*children(), *processes(Path(name)))]
