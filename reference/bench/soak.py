@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import gc
 import os
 import shutil
@@ -84,7 +85,10 @@ class Watched(Parent):
         for stats in list(self.started):
             if any(call.operation == "die" and call.dispatched for call in stats.calls):
                 self.started.remove(stats)
-                os.kill(stats.pid, signal.SIGKILL)
+                # Nobody else's, should the number be in use again.
+                with contextlib.suppress(ChildProcessError):
+                    os.waitid(os.P_PID, stats.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                    os.kill(stats.pid, signal.SIGKILL)
         await _never(arguments)
 
 
