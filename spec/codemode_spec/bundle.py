@@ -30,7 +30,7 @@ _FORMAT: Final = 1
 _HEAD: Final = b'{"sha256":"'
 _DIGITS: Final = 64
 _SOURCES: Final = (".json", ".yaml", ".py")
-_APART: Final = (NAME, "vectors", "revisions", "__pycache__")
+_APART: Final = (NAME, "vectors", "__pycache__")
 """What stands beside the specification and is not in the bundle."""
 
 

@@ -23,9 +23,12 @@ SHIPPED = Path(str(files("codemode_spec")))
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of the shipped data, to plant a gap in."""
+    """A copy of the shipped data without frozen revisions, to plant a gap in."""
     root = tmp_path / "spec"
-    shutil.copytree(SHIPPED, root, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    left_out = shutil.ignore_patterns("*.py", "__pycache__", "*-draft.*.json")
+    shutil.copytree(SHIPPED, root, ignore=left_out)
+    index = {"format": 1, "revisions": []}
+    (root / "revisions/index.json").write_text(json.dumps(index), encoding="utf-8")
     return root
 
 
