@@ -63,7 +63,7 @@ def _odd_values(case: Case, identity: Identity) -> str | None:
     lets = case.data.get("let", {})
     for operation in case.data.get("operations", []):
         for behaviour in operation["behaviour"]:
-            kind = behaviour.get(_ODD_KEY)
+            kind = "undefined" if "absent" in behaviour else behaviour.get(_ODD_KEY)
             if kind is None:
                 continue
             kind = lets.get(str(kind)[2:-1], kind)

@@ -9,6 +9,7 @@ import dataclasses
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from codemode_spec import load_tables
 from codemode_spec.expectations import UNSET
 
 from codemode_conformance.layers import SIDE_CHANNELS
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from codemode_spec.expectations import Expectation, ExpectedCalls, Outcome
 
 _DOCTORED = "doctored"
+_FIELDS = ("suggestion", "limit", "measured", "operation", "detail")
+_REQUIRED = dict.fromkeys(("counted", "operation", "pattern", "reason", "field"), "required")
 
 
 def correct(ready: ReadyCase, choice: int, effective: Mapping[str, Any]) -> Observation:
@@ -60,13 +63,27 @@ def _run(legal: Outcome) -> Run:
     if legal.outcome == "failure":
         category = legal.want[0] if legal.want else "script"
         elapsed = float(legal.not_before_ms or 1)
-        return Run("", End.FAILURE, elapsed, category=category, error=legal.error or {}, calls=made)
+        error, native = _told(legal)
+        return Run(
+            "", End.FAILURE, elapsed, category=category, error=error, native=native, calls=made
+        )
     value = Value(
         present=not legal.value_absent,
         value=None if legal.value is UNSET else legal.value,
         odd=legal.odd,
     )
     return Run("", End.VALUE, 1.0, value, calls=made)
+
+
+def _told(legal: Outcome) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The structured failure and the message of a legal outcome, as full as it asks for."""
+    error = {**dict.fromkeys(legal.error_has, _DOCTORED), **(legal.error or {})}
+    if not legal.error_table:
+        return error, None
+    entry = load_tables().errors[error["code"]]
+    required = [name for name, kind in entry.fields.items() if kind == "required"]
+    error = {**{name: _REQUIRED.get(name, 1) for name in required}, **error}
+    return error, {"message": entry.text(error)}
 
 
 def _calls(expected: ExpectedCalls | None) -> tuple[Call, ...]:
@@ -173,6 +190,31 @@ def _failures(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, 
             wrong = {**(run.error or {}), field: _DOCTORED}
             if all(field in (one.error or {}) for one in failures):
                 yield "code", f"another {field}", replace(run, error=wrong)
+    yield from _tabled(run, failures)
+
+
+def _tabled(run: Run, failures: list[Outcome]) -> Iterator[tuple[str, str, Run]]:
+    """Failures that are not as the table says for their code, or without a text they must have."""
+    error = dict(run.error or {})
+    for name in sorted({name for one in failures for name in one.error_has}):
+        if all(name in one.error_has for one in failures):
+            yield "code", f"no {name}", replace(run, error=_without(error, name))
+    if failures and all("fields" in one.error_table for one in failures):
+        listed = load_tables().errors[error["code"]].fields
+        for field in (name for name in _FIELDS if name not in listed):
+            wrong = {**error, field: _DOCTORED}
+            yield "code", f"a field {field} too many", replace(run, error=wrong)
+        for field in (name for name, kind in listed.items() if kind == "required"):
+            yield "code", f"no {field}", replace(run, error=_without(error, field))
+    if failures and all("message" in one.error_table for one in failures):
+        text = str((run.native or {}).get("message"))
+        for what, told in (("a path before the message", f"/home/x.js:1 {text}"), ("no text", "")):
+            native = {**(run.native or {}), "message": told}
+            yield "code", what, replace(run, native=native)
+
+
+def _without(error: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {field: value for field, value in error.items() if field != name}
 
 
 def _values(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:

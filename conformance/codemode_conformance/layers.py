@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from codemode_spec import load_tables
 from codemode_spec.expectations import UNSET
 
 from codemode_conformance.compare import SHOWN, same_json, show
@@ -143,17 +144,63 @@ def category(
 
 def code(run: Run, legal: Outcome) -> Finding:
     """The target's own structured failure has the fields that are named."""
-    if legal.error is None or run.end is not End.FAILURE:
+    if run.end is not End.FAILURE:
         return PASSED
     error = run.error or {}
+    if legal.error is not None and (finding := _named(legal.error, error)) is not PASSED:
+        return finding
+    lacking = [name for name in legal.error_has if not error.get(name)]
+    if lacking:
+        return failed(f"a text in {' and '.join(lacking)}", show(dict(error)), "no text")
+    findings = {"fields": fields(error), "message": message(error, run.native or {})}
+    told = [findings[part] for part in legal.error_table]
+    return next((finding for finding in told if finding is not PASSED), PASSED)
+
+
+def fields(error: Mapping[str, Any]) -> Finding:
+    """A structured failure has the fields that the table lists for its code, and no others."""
+    entry = load_tables().errors.get(error.get("code", ""))
+    if entry is None:
+        return failed("a code of the table", show(dict(error)), "no such code")
+    lacking = {name for name, kind in entry.fields.items() if kind == "required"} - set(error)
+    extra = set(error) - {"code", *entry.fields}
+    if not lacking and not extra:
+        return PASSED
+    words = [f"lacks {name}" for name in sorted(lacking)]
+    words += [f"must not have {name}" for name in sorted(extra)]
+    allowed = ", ".join(f"{name} ({kind})" for name, kind in entry.fields.items()) or "none"
+    return failed(
+        f"{entry.code} with the fields of the table: {allowed}",
+        show(dict(error)),
+        f"{entry.code} {', '.join(words)}",
+    )
+
+
+def message(error: Mapping[str, Any], native: Mapping[str, Any]) -> Finding:
+    """The message of a failure is the text of the table with the numbers of that failure."""
+    if "message" not in native:
+        return Finding(Verdict.UNTESTABLE, "the adapter hands over no message")
+    entry = load_tables().errors.get(error.get("code", ""))
+    if entry is None:
+        return failed("a code of the table", show(dict(error)), "no such code")
+    try:
+        wanted = entry.text(error)
+    except KeyError as lacking:
+        return failed(f"{entry.code} with {lacking}", show(dict(error)), "no number for its text")
+    if native["message"] == wanted:
+        return PASSED
+    return failed(f"the message {show(wanted)}", show(native["message"]), "another text")
+
+
+def _named(wanted: Mapping[str, Any], error: Mapping[str, Any]) -> Finding:
     differing = {
-        name: wanted
-        for name, wanted in legal.error.items()
-        if name not in error or not same_json(wanted, error[name])
+        name: value
+        for name, value in wanted.items()
+        if name not in error or not same_json(value, error[name])
     }
     if not differing:
         return PASSED
-    return failed(show(dict(legal.error)), show(dict(error)), f"differs in {', '.join(differing)}")
+    return failed(show(dict(wanted)), show(dict(error)), f"differs in {', '.join(differing)}")
 
 
 def value(run: Run, legal: Outcome) -> Finding:

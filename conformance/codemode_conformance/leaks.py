@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.observation import CanaryHit
 
@@ -11,6 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from codemode_conformance.observation import Run
+
+
+HOST_PATH: Final = "host_path"
+"""The name under which a case asks that a failure tells the client no file of the host."""
+
+HOST_PLACE: Final = re.compile(
+    r"(?:^|[\s\"'`(\[=:,;@<])"
+    r"/(?:home|usr|tmp|root|opt|var|work|srv|app|nix|Users|private|mnt|data)/[^\s/]"
+    r"|\bfile:///|\b[A-Za-z]:\\\\?[A-Za-z]|\bnode:internal/|/node_modules/|/site-packages/"
+)
+"""What files and frames of a host look like in a text."""
 
 
 def leaks_of(
@@ -23,6 +35,12 @@ def leaks_of(
         for part, value in _parts(run)
         if value is not None
         for canary, form in _find(value, find)
+    ]
+    hits += [
+        CanaryHit(HOST_PATH, "raw", f"{kind} {number} {part}")
+        for number, run in enumerate(runs, start=1)
+        for part, text in _told(run)
+        if HOST_PLACE.search(text)
     ]
     return list(dict.fromkeys(hits))
 
@@ -47,6 +65,16 @@ def _texts(value: Any) -> Iterator[str]:
             waiting += item.values()
         elif isinstance(item, list | tuple):
             waiting += item
+
+
+def _told(run: Run) -> Iterator[tuple[str, str]]:
+    # Not the stack: one of an error that the target made in its own process is no answer to anyone.
+    message = (run.native or {}).get("message")
+    if isinstance(message, str):
+        yield "message", message
+    for name, text in (run.error or {}).items():
+        if isinstance(text, str):
+            yield f"error {name}", text
 
 
 def _parts(run: Run) -> Iterator[tuple[str, Any]]:

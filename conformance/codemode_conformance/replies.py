@@ -97,6 +97,8 @@ class Replies:
         message: dict[str, Any] = {"m": "return", "r": run, "c": call, "ok": True, "present": True}
         if behaviour.kind == "odd":
             message |= {"value": None, "odd": [[[], behaviour.value]]}
+        elif behaviour.kind == "absent":
+            message["present"] = False
         else:
             message["value"] = self._canaries.fill(behaviour.value)
         return Reply(run, call, message)

@@ -13,7 +13,7 @@ from codemode_conformance.verdicts import LOOK_AT, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from codemode_spec import Specification
+    from codemode_spec import Requirement, Specification
 
     from codemode_conformance.identity import Identity
     from codemode_conformance.target import Target
@@ -76,6 +76,26 @@ class Summary:
             for entry in self.verdicts
             if entry.verdict is Verdict.UNSUPPORTED
         )
+
+    @property
+    def asked(self) -> list[Requirement]:
+        """The requirements that this target is asked: MUST and SHOULD of the classes it claims."""
+        claimed = {None, *self.identity.capabilities}
+        return [
+            item
+            for item in self.specification.requirements.values()
+            if item.level != "MAY" and item.capability in claimed and not item.untestable
+        ]
+
+    @property
+    def not_judged(self) -> list[Requirement]:
+        """Those of which nothing was judged: no case yet, another role, or not for this target."""
+        judged = {
+            layer.requirement.id
+            for layer in self.layers
+            if layer.verdict in (Verdict.PASS, Verdict.FAIL, Verdict.FLAKY)
+        }
+        return [item for item in self.asked if item.id not in judged]
 
     @property
     def exit_code(self) -> int:

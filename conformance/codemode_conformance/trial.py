@@ -231,10 +231,10 @@ class Trial:
 
     def _check_values(self, ready: ReadyCase) -> None:
         odd = {
-            behaviour.value
+            behaviour.value if behaviour.kind == "odd" else "undefined"
             for operation in ready.operations
             for behaviour in operation.behaviour
-            if behaviour.kind == "odd"
+            if behaviour.kind in ("odd", "absent")
         }
         missing = sorted(odd - set(self._identity.host_values))
         if missing:

@@ -25,7 +25,11 @@ EVERYTHING = Identity(
         }
     ),
     mapping="typed",
-    host_values=("NaN", "cycle", "bigint", "function"),
+    host_values=(
+        *("NaN", "Infinity", "-0", "bigint", "undefined", "hole", "function", "symbol", "cycle"),
+        *("symbol_key", "Date", "RegExp", "Map", "Set", "WeakMap", "Error", "ArrayBuffer"),
+        *("typed_array", "lone_surrogate"),
+    ),
 )
 
 
@@ -57,6 +61,11 @@ def test_a_target_that_declares_everything_is_asked_everything() -> None:
         ),
         ("tim.no-way-on.catch", {"capabilities": frozenset({"options.timeout"})}, None),
         ("tim.job-chain.await", {"alternatives": {"script_style": "sync"}}, "script_style is sync"),
+        (
+            "val.absent-host-result",
+            {"host_values": (), "alternatives": {"values": "json", "operation_failure": "throw"}},
+            "the adapter builds no undefined",
+        ),
         ("tim.job-chain.await", {"alternatives": {}}, "script_style is not declared"),
         ("ret.value.zero", {"languages": ("python",)}, "no program in python"),
         ("val.odd-host-result.bigint", {"host_values": ("NaN",)}, "the adapter builds no bigint"),

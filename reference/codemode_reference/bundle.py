@@ -6,6 +6,7 @@ modules of the standard library.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import marshal
@@ -15,6 +16,7 @@ import sys
 from functools import cache
 from importlib.resources import files
 from string import Formatter
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
@@ -24,8 +26,7 @@ from codemode_reference.rules import frame_rules
 from codemode_reference.seccomp import filter_program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import CodeType
+    from collections.abc import Mapping
 
     from codemode_spec.tables import Profile, Tables
 
@@ -36,8 +37,22 @@ MODULES = (
 )
 # What they import; a search along the path for each would take longer than to load them all.
 _EXTENSIONS = ("_json", "resource", "_ctypes")
-# The first ones prepare the realm, the others need the `execute` frame.
-PREPARING, RUNNING = ("primordials", "realm", "errors", "slots"), ("snapshot", "api", "main")
+# The first ones prepare the realm, the second ones need the `execute` frame. Half of what compiles
+# an engine's script is compiled late, when a program needs it: see js/late.js.
+PREPARING = ("primordials", "realm", "errors", "slots", "late", "snapshot")
+RUNNING = ("api", "main")
+LATE = ("objects", "calls", "words")
+# All that the late parts see. A name that is missing here would be looked up among the globals of
+# the program.
+SHARED = (
+    *("apply", "getPrototypeOf", "ownKeys", "isArray", "isError", "isRawJSON", "isView", "exec"),
+    *("stringify", "ErrorConstructor", "ObjectPrototype", "PromiseConstructor"),
+    *("WeakMapConstructor", "get", "put", "mark", "marked", "owns", "shows", "tag", "matches"),
+    *("unitAt", "cut", "define", "intrinsics", "NONE", "TAG", "ITERATOR", "stackLimit"),
+    *("TAGGED_SLOTS", "HIDDEN_SLOTS", "MOVING_SLOTS", "settings", "codes", "reasons", "messages"),
+    *("errorFields", "made", "doubtful", "dataText", "exhausted", "rejected", "session", "words"),
+    *("NOT_JSON", "LARGEST", "scalar", "quote", "byteLength", "newNode", "append", "snapshot"),
+)
 
 # Runs in the worker: loads extensions, makes modules of the parts, gives tables attributes, starts
 # `main` of the last module.
@@ -108,7 +123,26 @@ def _extension_path(name: str) -> str | None:
 
 
 def _compile(source: str, name: str) -> CodeType:
-    return compile(source, f"<{name}>", "exec", dont_inherit=True, optimize=2)
+    # Without what a worker would load at each start and never looks at: types, and where lines are.
+    tree = ast.parse(source)
+    tree.body = [part for part in tree.body if not _is_for_types(part)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+    return _without_lines(compile(tree, f"<{name}>", "exec", dont_inherit=True, optimize=2))
+
+
+def _is_for_types(part: ast.stmt) -> bool:
+    return isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING"
+
+
+def _without_lines(code: CodeType) -> CodeType:
+    parts = (
+        _without_lines(part) if isinstance(part, CodeType) else part for part in code.co_consts
+    )
+    return code.replace(co_linetable=b"", co_consts=tuple(parts))
 
 
 def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
@@ -124,7 +158,8 @@ def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
     rows = [row for row in profile.rows.values() if row.in_execute]
     return {
         "engine": _engine_path(),
-        "javascript": javascript(),
+        "boot_script": boot_script(),
+        "late_parts": [late_part(name) for name in LATE],
         "settings": json.dumps(script_settings(tables)),
         "rules": frame_rules(tables, profile),
         "codes": {code.name: code.value for code in Code},
@@ -150,19 +185,38 @@ def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
     }
 
 
-def javascript() -> str:
-    """The boot script: settings -> (`execute` frame -> `control`), in two functions."""
-    folder = files(__package__) / "js"
-
-    def texts(names: Sequence[str]) -> str:
-        return "\n".join((folder / f"{name}.js").read_text(encoding="ascii") for name in names)
-
-    return (
-        '(function (settingsText) {\n"use strict";\n'
-        f"const settings = JSON.parse(settingsText);\n{texts(PREPARING)}\n"
-        "return (executeText) => {\n"
-        f"const execute = parse(parse(executeText));\n{texts(RUNNING)}\n}};\n}})"
+def boot_script() -> str:
+    """(settings, whether to wait, texts of the late parts) -> (`execute` frame -> `control`)."""
+    shared = f"const shared = {{ __proto__: null, {', '.join(SHARED)} }};"
+    preparing, running = map(_javascript, PREPARING), map(_javascript, RUNNING)
+    parameters = ", ".join(("settingsText", "waits", *(f"{name}Text" for name in LATE)))
+    return "\n".join(
+        (
+            f'(function ({parameters}) {{ "use strict";',
+            "const settings = JSON.parse(settingsText);",
+            *preparing,
+            shared,
+            "return (executeText) => {",
+            "const execute = parse(parse(executeText));",
+            *running,
+            "}; })",
+        )
     )
+
+
+def late_part(name: str) -> str:
+    """What is shared -> what the part of the script gives."""
+    return (
+        f'(function (shared) {{ "use strict";\nconst {{ {", ".join(SHARED)} }} = shared;\n'
+        f"{_javascript(name)}\n}})"
+    )
+
+
+def _javascript(name: str) -> str:
+    # Without what takes time to read past.
+    text = (files(__package__) / "js" / f"{name}.js").read_text(encoding="ascii")
+    lines = map(str.strip, text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 def script_settings(tables: Tables) -> dict[str, Any]:

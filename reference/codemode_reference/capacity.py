@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from codemode_reference.errors import Failure
+
+
+class InUse(NamedTuple):
+    """What a parent has taken at this moment. When nothing runs, only `started_ahead` is not 0."""
+
+    invocations: int
+    workers: int
+    started_ahead: int
+    operations: int
+    waiting: int
 
 
 class Capacity:

@@ -60,15 +60,16 @@ def _fits(found: Any, shape: Mapping[str, Check], rules: Rules) -> bool:
     # A key that ends in "?" is optional; every other one must be there, and nothing else.
     if not isinstance(found, dict):
         return False
-    legal = {name.rstrip("?") for name in shape}
-    needed = {name for name in shape if not name.endswith("?")}
-    if not needed <= found.keys() <= legal:
-        return False
-    return all(
-        check(found[name.rstrip("?")], rules)
-        for name, check in shape.items()
-        if name.rstrip("?") in found
-    )
+    known = 0
+    for name, check in shape.items():
+        key = name.rstrip("?")
+        if key in found:
+            if not check(found[key], rules):
+                return False
+            known += 1
+        elif key == name:
+            return False
+    return known == len(found)
 
 
 def _present(frame: Frame, rules: Rules) -> bool:

@@ -25,6 +25,9 @@ class LineDecoder:
         lines: list[bytes] = []
         if self.oversized:
             return lines
+        if b"\n" not in data and len(self._rest) + len(data) <= self._limit:
+            self._rest += data
+            return lines
         start = 0
         while True:
             end = data.find(b"\n", start)

@@ -11,7 +11,7 @@ from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 from codemode_reference import direct, scratch, wire
 from codemode_reference.bundle import worker_program
-from codemode_reference.capacity import Capacity
+from codemode_reference.capacity import Capacity, InUse
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, PolicyError, failure
 from codemode_reference.evidence import Statistics
@@ -23,7 +23,6 @@ from codemode_reference.rules import frame_rules
 from codemode_reference.run import Host, Run
 from codemode_reference.session import Session
 from codemode_reference.stop import Stop
-from codemode_reference.strict_json import MAX_SAFE
 from codemode_reference.workers import StartedAhead, Workers
 
 if TYPE_CHECKING:
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from codemode_reference.capacity import Place as WorkerPlace
     from codemode_reference.evidence import Stats
     from codemode_reference.session import Outcome
+
+# Of fifteen digits at most, which the strict reader takes in its stride.
+_IDS = 10**15 - 1
 
 
 def default_policy() -> dict[str, int]:
@@ -56,7 +58,8 @@ class Parent:
     `policy` names every row of the profile (see `default_policy`). `worker_command` replaces the
     worker program. `require_hardening` refuses a machine where a layer of `protection` is missing,
     `started_ahead` keeps workers ready. Raises PolicyError for a policy or catalogue that is not
-    valid. Several invocations may run at once; `close` when done.
+    valid, RuntimeError where no thread can be started. Several invocations may run at once; `close`
+    when done.
     """
 
     def __init__(
@@ -83,15 +86,15 @@ class Parent:
                 words, self.protection = install(self._scratch.path, program)
             if require_hardening:
                 self.protection.require()
+            if isinstance(started_ahead, int):
+                started_ahead = StartedAhead(started_ahead)
+            self._workers = Workers(words, self._scratch, started_ahead, self._room)
         except BaseException:
             self._scratch.close()
             raise
         self._capacity = Capacity(self.policy)
         slots = Slots(self.policy["server_host_operations"])
         self._host = Host(self.policy, slots, self._keep)
-        if isinstance(started_ahead, int):
-            started_ahead = StartedAhead(started_ahead)
-        self._workers = Workers(words, self._scratch, started_ahead, self._room)
         self._host_work: set[asyncio.Task[None]] = set()
         # What is still to end: how to cancel it, and how to wait for it.
         self._live: dict[Stop, asyncio.Future[None]] = {}
@@ -131,6 +134,13 @@ class Parent:
         `client` is a number of whoever calls, who keeps what it opens.
         """
         return await direct.call(self._host, self.catalogue, operation, arguments, client)
+
+    @property
+    def in_use(self) -> InUse:
+        """What is taken of the server's slots, with the calls that wait for one."""
+        turns = self._host.slots.turns
+        taken = self._capacity.invocations, self._capacity.workers
+        return InUse(*taken, self._workers.waiting, turns.running, turns.waiting)
 
     async def ready(self) -> None:
         """Wait until the workers that are started ahead have been started."""
@@ -195,7 +205,8 @@ class Parent:
         finally:
             del self._live[stop]
             finished.set_result(None)
-            self._workers.fill()
+            # When the outcome is on its way.
+            asyncio.get_running_loop().call_soon(self._workers.fill)
 
     async def _with_worker(self, invocation: _Invocation) -> Outcome:
         host, catalogue, head, source, stop, slot = invocation
@@ -213,7 +224,7 @@ class Parent:
             slot.release()
             return failure(Code.cancelled)
         # The worker is starting: what follows costs no time.
-        number = secrets.randbelow(MAX_SAFE) + 1
+        number = secrets.randbelow(_IDS) + 1
         table = self._tables.endpoints["parent"]
         session = Session(number, host.policy, catalogue, table, self._rules)
         run = Run(place.worker, session, catalogue, host, slot.release)

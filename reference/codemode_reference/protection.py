@@ -85,7 +85,8 @@ def install(folder: Path, program: bytes) -> tuple[list[str], Protection]:
     """Put the worker program into `folder`: how it is started, and the report for this machine."""
     path = folder / "worker.pyc"
     path.write_bytes(program)
-    worker = [sys.executable, "-I", "-S", "-E", str(path)]
+    # Not the link of a virtual environment, whose packages a worker cannot see anyway.
+    worker = [os.path.realpath(sys.executable), "-I", "-S", "-E", str(path)]
     if program not in _known:
         _known[program] = ask(worker, folder)
     found = _known[program]

@@ -68,6 +68,7 @@ class Run:
         self._calls: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._queue = bytearray()
+        self._writing = False
         self._unsent = 0
         self._started: float | None = None
 
@@ -75,11 +76,13 @@ class Run:
         """Hand over the `execute` frame and wait for the end, which `stop` may bring."""
         self._stop = stop
         self._unsent = len(execute)
-        self._watch_exit()
-        self._loop.add_reader(self._worker.stdout, self._on_stdout)
-        self._loop.add_reader(self._worker.stderr, self._on_stderr)
-        self._after("start_timeout", self._policy["start_timeout_ms"])
+        # First of all: a worker that was started ahead waits for nothing else.
         self._write(execute)
+        if self._started is None:
+            self._after("start_timeout", self._policy["start_timeout_ms"])
+        self._watch_exit()
+        self._loop.add_reader(self._worker.stdout, self._read_stdout)
+        self._loop.add_reader(self._worker.stderr, self._on_stderr)
         stop.listen(partial(self._last_word, "cancel"))
         try:
             return await self._outcome
@@ -147,9 +150,6 @@ class Run:
 
     # Bytes
 
-    def _on_stdout(self) -> None:
-        self._read_stdout()
-
     def _read_stdout(self) -> bool:
         """Take one chunk; False if there is none now."""
         try:
@@ -197,10 +197,11 @@ class Run:
             self._loop.remove_writer(self._worker.stdin)
             return
         del self._queue[:written]
-        if self._queue:
+        if self._queue and not self._writing:
             self._loop.add_writer(self._worker.stdin, self._flush)
-        else:
+        elif self._writing and not self._queue:
             self._loop.remove_writer(self._worker.stdin)
+        self._writing = bool(self._queue)
         self._unsent -= written
         if self._started is None and self._unsent <= 0:
             self._started = now

@@ -34,10 +34,13 @@ class Scratch:
         place, start = _place(), _start_of(os.getpid())
         owner = f"{place}-{os.getpid()}-{start}-" if place and start else ""
         self.path = Path(tempfile.mkdtemp(prefix=f"codemode-{owner}"))
+        self._numbers = count()
 
     def make(self) -> Path:
         """A new empty directory. Raises OSError."""
-        return Path(tempfile.mkdtemp(dir=self.path))
+        path = self.path / str(next(self._numbers))
+        path.mkdir(mode=0o700)
+        return path
 
     def close(self) -> None:
         """Remove everything."""

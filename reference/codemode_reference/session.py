@@ -141,11 +141,12 @@ class Session:
         if operation is None:
             return []
         try:
-            measure(value, self._policy["value_depth"])
+            measured = measure(value, self._policy["value_depth"])
         except NotJSONError:
             return self._refuse(call_id, failure(Code.host_result_invalid, operation=operation))
-        value = self._catalogue.redacted(operation, value)
-        measured = measure(value, self._policy["value_depth"])
+        seen = self._catalogue.redacted(operation, value)
+        if seen is not value:
+            value, measured = seen, measure(seen, self._policy["value_depth"])
         refused = self._ledger.deliver(operation, measured)
         if refused is not None:
             return self._refuse(call_id, refused)

@@ -9,12 +9,19 @@ from _json import make_scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 MAX_SAFE = 2**53 - 1
+_LEAST_SAFE = -MAX_SAFE
 _WHITE_SPACE = " \t\r\n"
-_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
-_LONGEST_FINITE = 310  # decimal digits: every longer integer is beyond the largest double
+# Every integer of fewer digits is a double.
+_LONG = b"0" * 16
+# What a whole text is looked through for at once: every digit is a 0, every bracket one of two.
+_CLASSES = bytes.maketrans(b"0123456789{}", b"0000000000[]")
+# Up for an opening bracket, down for a closing one, as signed bytes.
+_STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
+_NO_BRACKETS = bytes(range(256)).translate(None, b"[]{}")
 
 
 class NotStrictError(ValueError):
@@ -28,11 +35,13 @@ def read(data: bytes, max_depth: int) -> Any:
     forbids: a BOM, bad UTF-8, duplicate keys, NaN, Infinity, numbers beyond a double, lone
     surrogates, text after the value.
     """
+    classes = data.translate(_CLASSES)
+    if classes.count(b"[") > max_depth:
+        _check_depth(data, max_depth)
+    scan = _scan if _LONG in classes else _scan_short_integers
     try:
-        text = data.decode("utf-8").strip(_WHITE_SPACE)
-        if data.count(b"[") + data.count(b"{") > max_depth:
-            _check_depth(data, max_depth)
-        value, end = _scan(text, 0)
+        text = data.decode().strip(_WHITE_SPACE)
+        value, end = scan(text, 0)
     except NotStrictError:
         raise
     except (ValueError, StopIteration, RecursionError) as error:
@@ -40,7 +49,7 @@ def read(data: bytes, max_depth: int) -> Any:
     if end != len(text):
         raise NotStrictError("text after the value")
     # A lone surrogate needs an escape; most frames have none and skip the walk.
-    if "\\u" in text:
+    if b"\\" in data and (b"\\ud" in data or b"\\uD" in data):
         _check_strings(value)
     return value
 
@@ -58,9 +67,10 @@ def _check_depth(data: bytes, max_depth: int) -> None:
     # Before the scanner, which calls itself for each level: on a thread with a small stack a deep
     # text would end the process, whatever the interpreter's own limit.
     outside = data.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2]
+    steps = b"".join(outside).translate(_STEPS, _NO_BRACKETS)
     depth = 0
-    for mark in b"".join(outside).translate(None, _NO_BRACKETS):
-        depth += 1 if mark in b"[{" else -1
+    for step in memoryview(steps).cast("b"):
+        depth += step
         if depth > max_depth:
             raise NotStrictError("nested too deep")
 
@@ -86,15 +96,14 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int | float:
-    if len(digits) > _LONGEST_FINITE:
-        raise NotStrictError("a number beyond a double")
+    # More digits than `int` takes are a ValueError, and beyond a double by far.
     number = int(digits)
-    return number if -MAX_SAFE <= number <= MAX_SAFE else _double(digits)
+    return number if _LEAST_SAFE <= number <= MAX_SAFE else _double(digits)
 
 
 def _double(digits: str) -> float:
     number = float(digits)
-    if number in (float("inf"), float("-inf")):
+    if number - number != 0:
         raise NotStrictError("a number beyond a double")
     # The other zero, which JSON.stringify does not write, is none of the values.
     return number or 0.0
@@ -109,8 +118,12 @@ class _Context:
     object_hook = None
     object_pairs_hook = staticmethod(_pairs)
     parse_float = staticmethod(_double)
-    parse_int = staticmethod(_integer)
     parse_constant = staticmethod(_constant)
 
+    def __init__(self, parse_int: Callable[[str], int | float]) -> None:
+        self.parse_int = parse_int
 
-_scan = make_scanner(_Context())  # type: ignore[arg-type]
+
+_scan = make_scanner(_Context(_integer))  # type: ignore[arg-type]
+# The scanner knows `int` and calls nothing.
+_scan_short_integers = make_scanner(_Context(int))  # type: ignore[arg-type]

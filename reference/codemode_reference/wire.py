@@ -62,21 +62,12 @@ def encode_source(source: str, limit: int, parts: ExecuteParts) -> bytes | Failu
 
 def host_value(invocation_id: int, call_id: int, encoded_value: bytes) -> bytes:
     """The reply with a value that is encoded already."""
-    return _host_result(invocation_id, call_id, ok=True, key="value", content=encoded_value)
+    head = b'{"type":"host_result","invocation_id":%d,"call_id":%d,"ok":true,"value_present":true'
+    return b'%b,"value":%b}\n' % (head % (invocation_id, call_id), encoded_value)
 
 
 def host_error(invocation_id: int, call_id: int, error: Failure) -> bytes:
     """The reply with an error; its message stays here, the worker has its own."""
+    head = b'{"type":"host_result","invocation_id":%d,"call_id":%d,"ok":false,"value_present":false'
     content = encode({"code": error.code, **error.fields}, _DEPTH)
-    return _host_result(invocation_id, call_id, ok=False, key="error", content=content)
-
-
-def _host_result(invocation_id: int, call_id: int, *, ok: bool, key: str, content: bytes) -> bytes:
-    head = {
-        "type": "host_result",
-        "invocation_id": invocation_id,
-        "call_id": call_id,
-        "ok": ok,
-        "value_present": ok,
-    }
-    return encode(head, _DEPTH)[:-1] + f',"{key}":'.encode() + content + b"}\n"
+    return b'%b,"error":%b}\n' % (head % (invocation_id, call_id), content)

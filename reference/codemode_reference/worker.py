@@ -21,6 +21,7 @@ from time import monotonic
 from codemode_reference.frames import MALFORMED, parse
 from codemode_reference.hardening import Hardening, backstop, limit_memory
 from codemode_reference.lines import LineDecoder
+from codemode_reference.native import Buffer, call
 from codemode_reference.policy import invalid_field
 from codemode_reference.protocol import Machine
 
@@ -34,6 +35,8 @@ _READER_STACK = 262144
 # The engine counts processor time. It gets a little more than the wall has left, so that an
 # interrupt always means that the deadline has passed.
 _INTERRUPT_MARGIN = 0.005
+# A `struct pollfd`: whether there is something to read on 0.
+_POLL_STDIN = b"\0\0\0\0\1\0\0\0"
 # First letters of what `control` returns; see js/main.js.
 _PENDING, _SETTLING, _NULL_THROWN = "psn"
 
@@ -110,7 +113,10 @@ class _Worker:
         _thread.start_new_thread(self._read_replies, (started,))
         # All that no program and no limit changes is done by the time the first frame comes.
         self._context = self._engine.Context()
-        self._prepared = self._context.eval(self._data.javascript)(self._data.settings)
+        boot = self._context.eval(self._data.boot_script)
+        stdin = Buffer(_POLL_STDIN)
+        waits = call("poll", stdin.address, 1, 0) == 0
+        self._prepared = boot(self._data.settings, waits, *self._data.late_parts)
         # A thread makes system calls of its own until it runs, which nothing may forbid yet.
         started.acquire()
 

@@ -53,7 +53,8 @@ class Place:
 class Workers:
     """Starts workers with `command`, each one in a directory of its own below `folder`.
 
-    `room` says how many more workers the server may have now, beside those that wait here.
+    `room` says how many more workers the server may have now, beside those that wait here. Raises
+    RuntimeError where no thread can be started.
     """
 
     def __init__(
@@ -70,6 +71,8 @@ class Workers:
         # One thread for as long as this parent lives: the kernel ties a worker to the life of the
         # thread that started it.
         self._spawner = ThreadPoolExecutor(1, thread_name_prefix="codemode-spawn")
+        # Now: where there is no room for a thread, a later start would fail half-way.
+        self._spawner.submit(int).result()
         # Where a busy disk keeps nobody waiting.
         self._janitor = ThreadPoolExecutor(1, thread_name_prefix="codemode-tidy")
         self._idle: dict[Place, asyncio.TimerHandle] = {}
@@ -77,6 +80,11 @@ class Workers:
         self._filling: asyncio.Task[None] | None = None
         self._used = float("-inf")
         self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        """How many workers wait."""
+        return len(self._idle)
 
     async def start(self, stop: Stop, unwanted: Callable[[], None]) -> Place | None:
         """A fresh worker, None if `stop` came first. Raises OSError.

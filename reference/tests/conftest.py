@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +27,25 @@ def open_descriptors() -> set[str]:
     return {entry.name for entry in folder.iterdir()} if folder.exists() else set()
 
 
+_SET_SUBREAPER, _GET_SUBREAPER = 36, 37
+
+
 @pytest.fixture(autouse=True)
-def _nothing_left() -> Iterator[None]:
+def _no_orphans_of_others() -> Iterator[None]:
+    """The suite, tested in the same process, adopts orphans: they are no children of a parent."""
+    if sys.platform != "linux":
+        yield
+        return
+    prctl = ctypes.CDLL(None).prctl
+    before = ctypes.c_int(0)
+    prctl(_GET_SUBREAPER, ctypes.byref(before), 0, 0, 0)
+    prctl(_SET_SUBREAPER, 0, 0, 0, 0)
+    yield
+    prctl(_SET_SUBREAPER, before.value, 0, 0, 0)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(_no_orphans_of_others: None) -> Iterator[None]:
     before = len(open_descriptors())
     yield
     with pytest.raises(ChildProcessError):

@@ -48,7 +48,7 @@ Alternatives = dict[str, str | tuple[str, ...]]
 class Behaviour:
     """What one call of an operation does: exactly one kind, after `delay_ms`."""
 
-    kind: str  # value | fail | odd | never
+    kind: str  # value | fail | odd | never | absent
     value: Any = None
     code: str = ""
     message: str = ""
@@ -237,4 +237,6 @@ def _behaviour(entry: Mapping[str, Any]) -> Behaviour:
         return Behaviour("fail", **entry["fail"], delay_ms=delay)
     if "odd" in entry:
         return Behaviour("odd", value=entry["odd"], delay_ms=delay)
+    if "absent" in entry:
+        return Behaviour("absent", delay_ms=delay)
     return Behaviour("never", delay_ms=delay)

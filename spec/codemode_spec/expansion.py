@@ -133,6 +133,7 @@ _NEED_OF_KIND: Final = {
     "generate": "op.value",
     "fail": "op.fail",
     "odd": "op.native",
+    "absent": "op.native",
     "never": "op.never",
 }
 

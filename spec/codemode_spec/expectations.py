@@ -46,7 +46,9 @@ class Outcome:
     """One legal outcome; a part that is None or UNSET is not judged.
 
     `value_absent` asks for success without a value; `odd` lists what JSON would lose of `value`.
-    `canaries` are secrets that must not be emitted, `limited` rows of which one must have a limit.
+    `error_table` names what of a failure must be as the table says for its code (`fields`,
+    `message`), `error_has` texts that it has, whatever they say. `canaries` are secrets that must
+    not be emitted, `limited` rows of which one must have a limit.
     """
 
     outcome: str  # value | failure | any
@@ -56,6 +58,8 @@ class Outcome:
     want: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     error: Mapping[str, Any] | None = None
+    error_table: tuple[str, ...] = ()
+    error_has: tuple[str, ...] = ()
     within_ms: int | None = None
     not_before_ms: int | None = None
     calls: ExpectedCalls | None = None
@@ -114,6 +118,8 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         want=tuple(category.get("want", ())),
         allow=tuple(category.get("allow", ())),
         error=entry.get("error"),
+        error_table=tuple(entry.get("error_table", ())),
+        error_has=tuple(entry.get("error_has", ())),
         within_ms=entry.get("within_ms"),
         not_before_ms=entry.get("not_before_ms"),
         calls=_calls(entry["calls"]) if "calls" in entry else None,

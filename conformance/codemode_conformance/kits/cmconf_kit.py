@@ -69,6 +69,7 @@ _ODD: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Callable[[Any]
     "RegExp": (_a(re.Pattern), lambda v: v.pattern, lambda v: re.compile(v or "odd")),
     "Error": (_a(BaseException), _failure, lambda v: Exception(v["message"] if v else "odd")),
     "promise": (inspect.isawaitable, _none, lambda _: asyncio.get_running_loop().create_future()),
+    "undefined": (lambda v: v is ABSENT, _none, lambda _: ABSENT),
     "function": (callable, _none, lambda _: _none),
     "class": (lambda v: hasattr(v, "__dict__"), vars, lambda v: types.SimpleNamespace(**(v or {}))),
     "unknown": (lambda v: not isinstance(v, _PLAIN), _none, lambda _: object()),
@@ -174,7 +175,7 @@ class Run:
         self.calls: dict[int, asyncio.Future[Any]] = {}
 
     async def call(self, op: str, args: Any = ABSENT) -> Any:
-        """Forward one host call: the host's value, None where it has none, or HostError."""
+        """Forward one host call: the host's value, ABSENT where it has none, or HostError."""
         self.last += 1
         c, answer = self.last, self.loop.create_future()
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -259,7 +260,7 @@ class _Adapter:
             self.emit("unsupported", of="return", r=r, fields=unknown)
         elif c in calls and not calls[c].done():  # any other is late, unknown, or just cancelled
             if ok:
-                calls[c].set_result(build(value, odd or []) if present else None)
+                calls[c].set_result(build(value, odd or []) if present else ABSENT)
             else:
                 calls[c].set_exception(HostError(**(error or {})))
             del calls[c]

@@ -71,6 +71,7 @@ def report(summary: Summary) -> dict[str, Any]:
         "exit_code": summary.exit_code,
         "totals": _counts(summary.totals),
         "classes": {name: _counts(counts) for name, counts in sorted(summary.classes.items())},
+        "not_judged": [item.id for item in summary.not_judged],
         "cases": [_case(summary, entry) for entry in summary.verdicts],
     }
 

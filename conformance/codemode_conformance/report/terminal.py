@@ -170,6 +170,12 @@ class Terminal:
             f"{counts or 'nothing was judged'} in {summary.seconds:.1f} s",
             2,
         )
+        if done == summary.of and (left := len(summary.not_judged)):
+            roles = f"only the {summary.role} role was run"
+            self._wrap(
+                f"of {len(summary.asked)} requirements of its classes, {left} were not judged: no "
+                f"case yet, or not asked of it; {roles} (the JSON report lists them)"
+            )
 
     def _wrap(self, text: str, indent: int = 0) -> None:
         # Escaped first: an escape must not be broken, nor a break be escaped.

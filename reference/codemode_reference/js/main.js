@@ -8,8 +8,8 @@ const NULL_THROWN = "n";
 let state = PENDING;
 
 const finish = (ok, key, text, last) => {
-  outbox +=
-    '{"type":"result","invocation_id":' + invocation + ',"ok":' + ok + ',"value_present":' + ok +
+  session.outbox +=
+    '{"type":"result","invocation_id":' + session.id + ',"ok":' + ok + ',"value_present":' + ok +
     ',"' + key + '":' + text + "}\n";
   state = last;
 };
@@ -21,7 +21,7 @@ const onValue = (value) => {
   if (value === undefined) return fail(rejected(reasons.no_value, ""));
   let found;
   try {
-    found = snapshot(value, limits.final_result_bytes);
+    found = snapshot(value, session.limits.final_result_bytes);
   } catch (thrown) {
     return onThrow(thrown);
   }
@@ -31,7 +31,7 @@ const onValue = (value) => {
   }
   if (found.text !== null) return finish(true, "value", found.text, DONE);
   const code = stringify(codes.final_result_bytes_limit);
-  const { final_result_bytes: limit } = limits;
+  const { final_result_bytes: limit } = session.limits;
   return fail('{"code":' + code + ',"measured":' + found.size + ',"limit":' + limit + "}");
 };
 
@@ -46,7 +46,6 @@ const onThrow = (thrown) => {
 // wrapper is a syntax error in one of them.
 const TRIAL = ["throw 0;(function(){0?async()=>{\n", "\n}:0})"];
 const PROGRAM = ["(async function(){\n", "\n})"];
-const WHERE = /:(\d+):(\d+)\)?\n/;
 
 const compile = (source) => {
   try {
@@ -62,13 +61,7 @@ const start = (source) => {
   try {
     program = compile(source);
   } catch (thrown) {
-    if (exhausted(thrown) !== null) return fail(rejected(exhausted(thrown), ""));
-    const where = exec.call(WHERE, thrown.stack + "\n") || [0, 0, 0];
-    const line = (thrown.lineNumber || where[1]) - 1;
-    // What is missing at the end is missed in the text after the program.
-    const inside = line <= source.split("\n").length;
-    const message = dataText(thrown, "message");
-    return fail(rejected(reasons.syntax, message, inside ? line : 0, inside ? where[2] : 0));
+    return fail(words().refusal(thrown, source));
   }
   const promise = program();
   // An undefined constructor makes `then` use the intrinsic one, whatever the program replaced.
@@ -78,9 +71,9 @@ const start = (source) => {
 
 const control = (kind, text) => {
   if (kind === "start") start(execute.source);
-  if (kind === "settle") settle(parse(parse(text)));
-  const sent = outbox;
-  outbox = "";
+  if (kind === "settle") calls().settle(parse(parse(text)));
+  const sent = session.outbox;
+  session.outbox = "";
   // A native function returns flat text; the worker's binding cannot take a rope of pieces.
   return toAscii(state + sent);
 };

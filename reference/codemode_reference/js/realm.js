@@ -1,14 +1,15 @@
 // What a program finds in its realm: the globals of ECMAScript, and nothing that an engine adds.
 
-const STANDARD =
-  " AggregateError Array ArrayBuffer AsyncDisposableStack Atomics BigInt BigInt64Array" +
-  " BigUint64Array Boolean DataView Date DisposableStack Error EvalError FinalizationRegistry" +
-  " Float16Array Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array" +
-  " Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect" +
-  " RegExp Set SharedArrayBuffer String SuppressedError Symbol SyntaxError TypeError URIError" +
-  " Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet decodeURI" +
-  " decodeURIComponent encodeURI encodeURIComponent escape eval globalThis isFinite isNaN" +
-  " parseFloat parseInt undefined unescape ";
+const STANDARD = new Set(
+  ("AggregateError Array ArrayBuffer AsyncDisposableStack Atomics BigInt BigInt64Array" +
+    " BigUint64Array Boolean DataView Date DisposableStack Error EvalError FinalizationRegistry" +
+    " Float16Array Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array" +
+    " Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect" +
+    " RegExp Set SharedArrayBuffer String SuppressedError Symbol SyntaxError TypeError URIError" +
+    " Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet decodeURI" +
+    " decodeURIComponent encodeURI encodeURIComponent escape eval globalThis isFinite isNaN" +
+    " parseFloat parseInt undefined unescape").split(" "),
+);
 
 const InternalErrorPrototype = InternalError.prototype;
 const RangeErrorPrototype = RangeError.prototype;
@@ -24,7 +25,7 @@ const handmade = new WeakSetConstructor();
 const names = ownKeys(global);
 for (let index = 0; index < names.length; index++) {
   const name = names[index];
-  if (typeof name === "string" && !STANDARD.includes(" " + name + " ")) {
+  if (typeof name === "string" && !STANDARD.has(name)) {
     delete global[name];
   } else if (typeof name === "string" && global[name] !== null) {
     const found = global[name];

@@ -79,7 +79,7 @@ class Host:
 def _answer(call_id: int, behaviour: Behaviour, rules: Rules) -> Answer:
     if behaviour.kind == "fail":
         return Answer(call_id, fault="failed")
-    if behaviour.kind == "odd":
+    if behaviour.kind in ("odd", "absent"):
         return Answer(call_id, fault="not_json")
     copied = snapshot(behaviour.value, rules)
     fault = copied.fault

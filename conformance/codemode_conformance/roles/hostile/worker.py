@@ -1,0 +1,208 @@
+"""A worker that plays a scenario instead of running a program.
+
+    python -I -S worker.py FILE [NAME]
+
+FILE holds scenarios as JSON (`scenario.schema.json`); NAME says which one, or the `run` of FILE.
+The standard library is all it needs, and an empty environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# However a parent fails, nothing stays behind for longer.
+SECONDS = 120
+STREAMS = {"stdin": 0, "stdout": 1, "stderr": 2}
+CHUNK = 65536
+# Statuses of sysexits.h: what a scenario cannot mean is not taken for what it does.
+USAGE, DATA, BROKEN = 64, 65, 74
+
+
+class Scene:
+    """What has been read so far, and the steps that use it."""
+
+    def __init__(self) -> None:
+        self.execute: dict[str, Any] = {}
+        self.replies: list[Any] = []
+        self.turn = 0
+        self._rest = b""
+
+    def play(self, steps: list[dict[str, Any]]) -> None:
+        """Take the steps in order."""
+        for step in steps:
+            name = next(name for name in STEPS if name in step)
+            STEPS[name](self, step)
+
+    def read(self, step: dict[str, Any]) -> None:
+        """Wait for a frame of the parent."""
+        while b"\n" not in self._rest:
+            data = os.read(0, CHUNK)
+            if not data:
+                os._exit(0)
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        frame = json.loads(line)
+        if step["read"] == "execute":
+            self.execute = frame
+        else:
+            self.replies.append(frame["value"] if frame["ok"] else frame["error"])
+
+    def send(self, step: dict[str, Any]) -> None:
+        """One frame, or several at once, with the id of the invocation unless it is given."""
+        frames = step["send"] if isinstance(step["send"], list) else [step["send"]]
+        identity = {"invocation_id": self.execute.get("invocation_id")}
+        lines = [json.dumps({**identity, **self._filled(frame)}) + "\n" for frame in frames]
+        write("".join(lines).encode(), step)
+
+    def text(self, step: dict[str, Any]) -> None:
+        """Whatever bytes."""
+        parts = step["text"] if isinstance(step["text"], list) else [step["text"]]
+        text = "".join(
+            part if isinstance(part, str) else json.dumps(self._filled(part)) for part in parts
+        )
+        write(text.encode() * step.get("times", 1), step)
+
+    def hex(self, step: dict[str, Any]) -> None:
+        """Bytes that are no text."""
+        write(bytes.fromhex(step["hex"]) * step.get("times", 1), step)
+
+    def repeat(self, step: dict[str, Any]) -> None:
+        """The same steps again."""
+        turns = count(1) if step["repeat"] == "for_ever" else range(1, step["repeat"] + 1)
+        for self.turn in turns:
+            self.play(step["do"])
+
+    def wait(self, step: dict[str, Any]) -> None:
+        """Do nothing."""
+        if step["wait"] == "for_ever":
+            while True:
+                signal.pause()
+        if step["wait"] == "end_of_input":
+            while os.read(0, CHUNK):
+                pass
+            return
+        time.sleep(step["wait"] / 1000)
+
+    def close(self, step: dict[str, Any]) -> None:
+        """Some of the three streams."""
+        for name in step["close"]:
+            os.close(STREAMS[name])
+
+    def ignore(self, step: dict[str, Any]) -> None:
+        """Signals that shall do nothing."""
+        for name in step["ignore"]:
+            signal.signal(signal.Signals[name], signal.SIG_IGN)
+
+    def signal(self, step: dict[str, Any]) -> None:
+        """To itself."""
+        os.kill(os.getpid(), signal.Signals[step["signal"]])
+
+    def child(self, step: dict[str, Any]) -> None:
+        """A process that has only the streams that it `holds`, and steps of its own."""
+        # Until this closes, the child may still be in our session.
+        ready, begun = os.pipe()
+        if os.fork():
+            os.close(begun)
+            os.read(ready, 1)
+            os.close(ready)
+            return
+        if step.get("session"):
+            os.setsid()
+        for name in STREAMS.keys() - set(step["holds"]):
+            os.close(STREAMS[name])
+        os.close(ready)
+        os.close(begun)
+        signal.alarm(SECONDS)
+        finish(self, step["child"])
+
+    def exit(self, step: dict[str, Any]) -> None:
+        """At once."""
+        os._exit(step["exit"])
+
+    def leave(self, step: dict[str, Any]) -> None:
+        """Files, folders (with a slash) and links in the working directory."""
+        for name in step["leave"]:
+            path = Path(name)
+            if name.endswith("/"):
+                path.mkdir(parents=True)
+            elif step.get("links"):
+                path.symlink_to("/")
+            else:
+                path.touch()
+
+    def _filled(self, value: Any) -> Any:
+        """A value with the places `{"$": name}` filled in."""
+        if isinstance(value, list):
+            return [self._filled(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if value.keys() == {"$"}:
+            return getattr(self, value["$"], self.execute.get(value["$"]))
+        return {key: self._filled(item) for key, item in value.items()}
+
+
+STEPS = {
+    name: getattr(Scene, name)
+    for name in (
+        *("read", "send", "text", "hex", "repeat", "wait"),
+        *("close", "ignore", "signal", "child", "exit", "leave"),
+    )
+}
+
+
+def write(data: bytes, step: dict[str, Any]) -> None:
+    """All of the data, in pieces if the step says so."""
+    for piece in pieces(data, step.get("piece", CHUNK)):
+        left = piece
+        while left:
+            left = left[os.write(STREAMS[step.get("to", "stdout")], left) :]
+        if "pause_ms" in step:
+            time.sleep(step["pause_ms"] / 1000)
+
+
+def pieces(data: bytes, size: int) -> Iterator[bytes]:
+    """The data cut into parts of this size."""
+    return (data[at : at + size] for at in range(0, len(data), size))
+
+
+def finish(scene: Scene, steps: list[dict[str, Any]]) -> NoReturn:
+    """Play the steps and exit with 0, unless they end in another way."""
+    try:
+        scene.play(steps)
+    except OSError:
+        os._exit(BROKEN)
+    os._exit(0)
+
+
+def chosen(words: list[str]) -> list[dict[str, Any]]:
+    """The steps that the command line asks for."""
+    if len(words) not in {1, 2}:
+        complain(USAGE, "usage: worker.py FILE [NAME]")
+    try:
+        found = json.loads(Path(words[0]).read_bytes())
+        name = words[1] if len(words) > 1 else found["run"]
+        steps: list[dict[str, Any]] = found["scenarios"][name]["steps"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        complain(DATA, f"no scenario in {words[0]}: {type(error).__name__} {error}")
+    return steps
+
+
+def complain(status: int, why: str) -> NoReturn:
+    """To whoever started us by hand, or looks for why nothing works."""
+    os.write(2, f"{why}\n".encode())
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    signal.alarm(SECONDS)
+    finish(Scene(), chosen(sys.argv[1:]))

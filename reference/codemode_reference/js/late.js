@@ -1,0 +1,19 @@
+// The one invocation; its `execute` frame fills this.
+const session = { __proto__: null, id: 0, limits: null, names: { __proto__: null }, outbox: "" };
+
+// Parts that many programs do without, a text each: compiled at the first use, or before there is a
+// program if the worker has to wait for one. They see what `shared` holds and look up nothing else.
+
+const later = (text) => {
+  let part = waits ? evaluate(text) : null;
+  let made = null;
+  return () => {
+    if (made !== null) return made;
+    if (part === null) part = evaluate(text);
+    made = part(shared);
+    return made;
+  };
+};
+const objects = later(objectsText);
+const calls = later(callsText);
+const words = later(wordsText);
