@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import signal
@@ -57,6 +58,22 @@ def _escape_unknown() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _fault(error: Exception) -> int:
+    """Tell of a fault of the suite itself, or of a full disk, in one line."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = error.filename or "what this command prints"
+        print(f"cmconf: {place}: {error.strerror}; nothing more is written", file=sys.stderr)
+        return SUITE_FAULT
+    if os.environ.get(TRACEBACK_VARIABLE):
+        traceback.print_exception(error)
+    print(
+        f"cmconf: a fault of the suite itself: {type(error).__name__}: {error}; "
+        f"set {TRACEBACK_VARIABLE}=1 to see where, and please report it",
+        file=sys.stderr,
+    )
+    return SUITE_FAULT
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run `cmconf`; the exit code is that of the command. No traceback reaches a user."""
     _escape_unknown()
@@ -84,14 +101,7 @@ def main(words: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SUITE_FAULT
     except Exception as error:  # noqa: BLE001  the last resort: a fault of the suite, in one line
-        if os.environ.get(TRACEBACK_VARIABLE):
-            traceback.print_exc()
-        print(
-            f"cmconf: a fault of the suite itself: {type(error).__name__}: {error}; "
-            f"set {TRACEBACK_VARIABLE}=1 to see where, and please report it",
-            file=sys.stderr,
-        )
-        return SUITE_FAULT
+        return _fault(error)
     return code
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from codemode_conformance.__main__ import entry
 from codemode_conformance.cli import main
 from codemode_conformance.commands.smoke import STEPS
 from codemode_conformance.report.terminal import Terminal
@@ -63,6 +64,10 @@ def cmconf(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
         (["run", "--case", "tim"], "--case tim: it is an area, not a case"),
         (["spec", "check", "--root", "no/such"], "--root no/such: there is no such folder"),
         (["spec", "freeze", "--root", "no/such"], "--root no/such: there is no such folder"),
+        (
+            ["spec", "explore", "--space", "batches", "--write"],
+            "--space and --write do not go together; leave one out",
+        ),
         (["smoke", "no-such"], "no-such"),
         (["run", "--role", "server"], "targets/reference/target.toml offers engine"),
         (["dance"], "invalid choice: 'dance'"),
@@ -303,3 +308,27 @@ def test_what_a_terminal_cannot_show_is_an_escape() -> None:
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"\\u2028" in done.stdout
+
+
+def test_a_full_disk_is_no_fault_of_the_suite() -> None:
+    """It is told as what it is."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "codemode_conformance", "list", "requirements"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    told = b"cmconf: what this command prints: No space left on device; nothing more is written\n"
+    assert (done.returncode, done.stderr) == (5, told)
+
+
+def test_an_interrupt_while_loading_is_one_line(monkeypatch, capsys) -> None:
+    """Ctrl-C comes whenever it comes."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("codemode_conformance.cli.main", interrupted)
+    assert entry() == 130
+    assert capsys.readouterr().err == "cmconf: interrupted\n"

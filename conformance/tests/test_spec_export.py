@@ -103,3 +103,17 @@ def test_faults_and_gaps_are_told_together(root: Path, capsys) -> None:
     assert err == (
         "cmconf: specification: vectors/\\x1b[31m\\x0a.json: nobody reads it; remove it\n"
     )
+
+
+def test_traces_that_cannot_be_written_are_not_searched_for(capsys, monkeypatch) -> None:
+    """The search takes minutes; the file is looked at before."""
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert main(["spec", "explore", "--write"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == (
+        "",
+        (
+            f"cmconf: {SHIPPED / 'vectors/traces.json'}: it cannot be written; "
+            "search in a checkout of the sources\n"
+        ),
+    )

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 _CODE: Final = (".py", ".pyc")
 
 
+def list_folder(place: Traversable) -> list[str] | None:
+    """The sorted names of what is in a folder; None where there is none (OSError: unreadable)."""
+    return sorted(entry.name for entry in place.iterdir()) if place.is_dir() else None
+
+
 def file_names(
     root: Traversable, folder: str, ending: str, found: list[Problem], others: Collection[str] = ()
 ) -> list[str]:
@@ -22,15 +27,15 @@ def file_names(
 
     A file that nobody would read is a fault: a misspelled ending would hide what is in it.
     """
-    place = root / folder
-    if not place.is_dir():
+    try:
+        listed = list_folder(root / folder)
+    except OSError as error:
+        found.append(Problem(folder, "", error.strerror or "it cannot be read"))
+        return []
+    if listed is None:
         found.append(Problem(folder, "", "there is no such folder"))
         return []
-    names = sorted(
-        entry.name
-        for entry in place.iterdir()
-        if not entry.name.startswith((".", "__")) and not entry.name.endswith(_CODE)
-    )
+    names = [n for n in listed if not n.startswith((".", "__")) and not n.endswith(_CODE)]
     if not names:
         found.append(Problem(folder, "", f"it is empty; files that end in {ending} belong here"))
     found += [

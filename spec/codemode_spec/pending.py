@@ -54,11 +54,13 @@ def recorded_count(root: Traversable) -> int | None:
     A released revision freezes it: what had a case then must have one ever after.
     """
     from codemode_spec.documents import read_document  # noqa: PLC0415  a bundle needs no YAML
+    from codemode_spec.layout import list_folder  # noqa: PLC0415
 
     folder = root / "revisions"
-    if not folder.is_dir():
-        return None
-    names = [entry.name for entry in folder.iterdir() if entry.name.endswith(".json")]
+    try:
+        names = [name for name in list_folder(folder) or () if name.endswith(".json")]
+    except OSError:
+        return None  # told where revisions are checked
     if not names:
         return None
     newest = max(names, key=_order)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec import schemas
 from codemode_spec.digests import digest_of
-from codemode_spec.documents import read_document
+from codemode_spec.documents import fail, read_document
 from codemode_spec.failures import Problem, SpecificationError
+from codemode_spec.layout import list_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -126,7 +127,11 @@ def _pinned(root: Traversable) -> dict[str, Any]:
             reason = "the file is not the one that the index pins; restore it"
             faults.append(Problem(file, "", reason))
         found[name] = document
-    there = {entry.name for entry in (root / FOLDER).iterdir() if entry.name.endswith(".json")}
+    try:
+        listed = list_folder(root / FOLDER) or ()
+    except OSError as error:
+        fail(FOLDER, "", error.strerror or "it cannot be read")
+    there = {name for name in listed if name.endswith(".json")}
     faults += [
         Problem(f"{FOLDER}/{name}", "", "the index does not name this file")
         for name in sorted(there - {f"{name}.json" for name in found} - {"index.json"})

@@ -64,6 +64,11 @@ def schema(name: str) -> Any:
     return _contents()[name]
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"(?<!\\)\$", r"\\Z", pattern))
+
+
 def _pattern(
     validator: Validator, pattern: str, instance: Any, schema: Any
 ) -> Iterator[ValidationError]:
@@ -71,8 +76,7 @@ def _pattern(
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415  see above
 
     del schema
-    end = re.sub(r"(?<!\\)\$", r"\\Z", pattern)
-    if validator.is_type(instance, "string") and not re.search(end, instance):
+    if validator.is_type(instance, "string") and not _compiled(pattern).search(instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 

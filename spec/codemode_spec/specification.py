@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from codemode_spec import checks, layout, schemas
+from codemode_spec import checks, layout, schemas, table_checks
 from codemode_spec.contents import Specification
 from codemode_spec.documents import read_document
 from codemode_spec.expansion import expand
@@ -55,7 +55,7 @@ def load(root: Traversable | None = None) -> Specification:
         for entry in data["cases"]
         for case in expand(data["area"], entry)
     ]
-    found += checks.check_tables(tables, profiles)
+    found += table_checks.check_tables(tables, profiles)
     found += checks.check_requirements(requirements, tables, revision["revision"])
     found += checks.check_cases(cases, {r.id: r for _, r in requirements}, tables)
     _stop_if(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import codemode_spec
 import pytest
-from codemode_spec import SpecificationError
+from codemode_spec import SpecificationError, revisions
 from codemode_spec.model import expressions, forms, places, readings
 
 if TYPE_CHECKING:
@@ -314,3 +314,20 @@ def test_an_expression_that_the_model_cannot_read_is_told(root: Path, new: str, 
 def test_every_form_of_the_model_is_known_to_the_check() -> None:
     """A new one is added to both."""
     assert set(forms.FORMS) == set(expressions._FORMS)
+
+
+def test_a_folder_that_cannot_be_read_is_told(root: Path, monkeypatch) -> None:
+    """With the reason of the system."""
+    whole = Path.iterdir
+
+    def iterdir(self: Path) -> Any:
+        if self.name in ("cases", "revisions"):
+            raise PermissionError(13, "Permission denied")
+        return whole(self)
+
+    specification = codemode_spec.load(root)
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    assert faults(root) == ["cases: Permission denied"]
+    assert [str(fault) for fault in revisions.problems(root, specification)] == [
+        "revisions: Permission denied"
+    ]

@@ -24,7 +24,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("spec", help="check the specification, print its schemas")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = actions.add_parser("check", help="check all files of the specification")
-    check.add_argument("--root", type=Path, help="another folder with a specification")
+    check.add_argument(
+        "--root",
+        type=Path,
+        help="another folder with a specification, checked by the schemas of this one",
+    )
     check.set_defaults(execute=_check)
     schema = actions.add_parser("schema", help="print one JSON Schema")
     schema.add_argument("name", choices=schemas.schema_names())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from importlib.resources import files
 from pathlib import Path
@@ -47,6 +48,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print what was searched; exit 1 for a broken invariant or a rule that nothing exercised."""
+    given = [name for name in ("fault", "space", "write") if getattr(arguments, name)]
+    if len(given) > 1:
+        raise UsageError(f"--{given[0]} and --{given[1]} do not go together; leave one out")
+    place = _path() if _path().exists() else _path().parent
+    if arguments.write and not os.access(place, os.W_OK):  # minutes before it is written
+        raise UsageError(f"{_path()}: it cannot be written; search in a checkout of the sources")
     if arguments.fault is not None:
         return _planted(arguments.fault)
     every = list(spaces())
@@ -70,6 +77,10 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0 if arguments.space is not None else _complete(searched, write=arguments.write)
 
 
+def _path() -> Path:
+    return Path(str(files(codemode_spec))) / "vectors" / _FILE
+
+
 def _planted(name: str) -> int:
     fault = FAULTS[name]
     print(f"planted: {fault.text}")
@@ -88,7 +99,7 @@ def _complete(searched: list[tuple[Space, Explored]], *, write: bool) -> int:
         print(f"nothing exercises: {rule}")
     print(f"{len(wanted) - len(missing)} of {len(wanted)} cells and checks were exercised")
     text = traces.text(searched)
-    path = Path(str(files(codemode_spec))) / "vectors" / _FILE
+    path = _path()
     if write:
         path.write_text(text, encoding="utf-8")
         print(f"written: {path}")
