@@ -156,14 +156,19 @@ class HonestPair:
 
     def _accused(self, step: Step) -> tuple[str, ...]:
         """An honest worker breaks no protocol, and never passes a limit that is terminal."""
+        guarded = {
+            row.error
+            for row in self.rules.profile.rows.values()
+            for enforcer in row.enforcers
+            if (enforcer.end, enforcer.on_exceed) == ("worker", "reject_call")
+        }
         ended = [a.outcome.error for a in step.actions if isinstance(a, End)]
         unjust = [
             error
             for error in ended
             if error is not None
             and (
-                self.rules.tables.errors[error.code].category == "protocol"
-                or error.code in ("host_calls_limit", "host_concurrency_limit")
+                self.rules.tables.errors[error.code].category == "protocol" or error.code in guarded
             )
             and step.parent.settled is None
             and any(not note.passed for note in step.notes)

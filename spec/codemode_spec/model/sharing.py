@@ -23,16 +23,6 @@ SMALL: Final = {
 CALLS: Final = 2
 """Calls of one invocation."""
 
-REFUSED: Final = (
-    Request(unknown_field=True),
-    Request(option_above=True),
-    Request(empty=True),
-    Request(source_bytes=51_201),
-    Request(encoded_bytes=51_200 * 2 + 193),
-    Request(blocked=True),
-)
-"""One request for each check of the request itself, at the edge that the profile gives it."""
-
 
 @dataclass(frozen=True)
 class Server:
@@ -41,6 +31,20 @@ class Server:
     leave: Callable[[Rules, Slots, int], Slots] = server.leave
     finish: Callable[[Rules, Slots, int, int], Slots] = server.finish
     release: Callable[[Admission], Admission] = server.release
+
+
+def refused(rules: Rules) -> tuple[Request, ...]:
+    """One request for each check of the request itself, one byte above what the profile allows."""
+    source, parts = rules.policy["source_bytes"], rules.tables.execute_parts
+    encoded = source * parts.source_factor + parts.source_extra_bytes
+    return (
+        Request(unknown_field=True),
+        Request(option_above=True),
+        Request(empty=True),
+        Request(source_bytes=source + 1),
+        Request(encoded_bytes=encoded + 1),
+        Request(blocked=True),
+    )
 
 
 class Client(NamedTuple):
@@ -96,7 +100,7 @@ class Sharing:
         yield self._start(state, who, Request(str(who)))
         if who:
             return
-        for request in REFUSED:
+        for request in refused(self.rules):
             yield self._start(state, who, request._replace(client="0"))
         # A start that fails is on record: the next has to wait for its minute to pass.
         if not state.admission.starts:
