@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_conformance.escape import for_html
 from codemode_conformance.report import html_cases, words
 from codemode_conformance.report.html_parts import bar, chart, table, verdict
-from codemode_conformance.verdicts import WORST_FIRST, Verdict
+from codemode_conformance.verdicts import WORST_FIRST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+MOST_LISTED: Final = 12
 _LEVELS: Final = {0: "pass", 1: "fail", 4: "xpass"}
-_ORDER: Final = (
-    *(Verdict.PASS, Verdict.FAIL, Verdict.FLAKY, Verdict.ERROR, Verdict.XFAIL),
-    *(Verdict.XPASS, Verdict.UNTESTABLE, Verdict.UNSUPPORTED),
-)
 
 
 def text(report: Mapping[str, Any]) -> str:
@@ -86,6 +83,13 @@ def _head(report: Mapping[str, Any]) -> Iterator[str]:
     )
     if extent:
         yield f"<p class='soft'>{for_html(extent)}</p>"
+    if ill := words.troubled(report):
+        yield f"<div class='note'><b>To look at: {len(ill)}</b><ul>"
+        for case in ill[:MOST_LISTED]:
+            yield f"<li>{verdict(case['verdict'])}{html_cases.link(case['id'])} "
+            yield f"{for_html(case['title'])}</li>"
+        more = len(ill) - MOST_LISTED
+        yield f"</ul>{f'and {more} more, below' if more > 0 else ''}</div>"
     yield "<nav><a href='#classes'>Classes</a><a href='#areas'>Areas</a>"
     yield "<a href='#capabilities'>Capabilities</a>"
     if report.get("accuracy"):
@@ -138,7 +142,7 @@ def _areas(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _counts(what: str, counted: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    there = [v for v in _ORDER if any(counts.get(v) for counts in counted.values())]
+    there = [v for v in words.COLUMNS if any(counts.get(v) for counts in counted.values())]
     head = [f"<th>{what}</th>", "<th class='bar'></th>"]
     head += [f"<th class='n v-{v}'>{v}</th>" for v in there]
     rows = []

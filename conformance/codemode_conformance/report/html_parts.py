@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from codemode_conformance.escape import for_html
-from codemode_conformance.verdicts import WORST_FIRST
+from codemode_conformance.report.words import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ def bar(counts: Mapping[str, int]) -> str:
     """Counts by verdict as one bar; the numbers stand beside it."""
     total = sum(counts.values())
     parts, at = [], 0.0
-    for name in reversed(WORST_FIRST):
+    for name in COLUMNS:
         if number := counts.get(name, 0):
             width = WIDTH * number / total
             parts.append(

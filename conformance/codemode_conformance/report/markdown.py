@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.escape import for_markdown
 from codemode_conformance.report import words
-from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,10 +14,6 @@ MOST: Final = 40
 """Cases that are told at length: a job's page holds 1 MiB."""
 
 TEXT_CHARACTERS: Final = 600
-_COLUMNS: Final = (
-    *(Verdict.PASS, Verdict.FAIL, Verdict.FLAKY, Verdict.ERROR, Verdict.XFAIL),
-    *(Verdict.XPASS, Verdict.UNTESTABLE, Verdict.UNSUPPORTED),
-)
 
 
 def text(report: Mapping[str, Any]) -> str:
@@ -49,7 +44,9 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _classes(report: Mapping[str, Any]) -> Iterator[str]:
-    there = [v for v in _COLUMNS if any(counts.get(v) for counts in report["classes"].values())]
+    there = [
+        v for v in words.COLUMNS if any(counts.get(v) for counts in report["classes"].values())
+    ]
     yield f"| class | {' | '.join(there)} |"
     yield f"|---|{'---:|' * len(there)}"
     for name, counts in report["classes"].items():

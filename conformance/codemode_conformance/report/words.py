@@ -28,6 +28,13 @@ MEANING: Final = {
 }
 
 
+COLUMNS: Final = (
+    *(Verdict.PASS, Verdict.FAIL, Verdict.FLAKY, Verdict.ERROR, Verdict.XFAIL),
+    *(Verdict.XPASS, Verdict.UNTESTABLE, Verdict.UNSUPPORTED),
+)
+"""The order in which verdicts stand beside each other."""
+
+
 def conclusion(report: Mapping[str, Any]) -> str:
     """The conclusion in a few words."""
     return CONCLUSIONS.get(report["exit_code"], NO_CONCLUSION)
