@@ -155,7 +155,13 @@ def load(path: Path, target: str, role: str) -> Baseline:
     for name, there, here in (("target", data["target"], target), ("role", data["role"], role)):
         if there != here:
             raise UsageError(f"{path}: {name}: it is of {there!r}, this run is of {here!r}")
-    entries = tuple(Entry(**entry) for entry in data.get("expected", ()))
+    try:
+        entries = tuple(
+            Entry(**{**entry, "expires": date.fromisoformat(entry["expires"])})
+            for entry in _plain(data.get("expected", ()))
+        )
+    except ValueError as error:
+        raise UsageError(f"{path}: expires: {error}; give a date such as 2026-12-31") from None
     _check(path, entries)
     return Baseline(path, target, role, entries, hashlib.sha256(raw).hexdigest())
 
@@ -179,7 +185,7 @@ def _plain(value: Any) -> Any:
     """The document as JSON has it: a date is a text."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value.isoformat() if isinstance(value, date) else value
 

@@ -117,6 +117,7 @@ def _beside(report: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _total(element: ET.Element, path: str = "testcase") -> None:
     cases = element.findall(path)
     element.set("tests", str(len(cases)))
+    element.set("time", f"{sum(float(case.get('time', 0)) for case in cases):.3f}")
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         element.set(name, str(sum(case.find(tag) is not None for case in cases)))
 
