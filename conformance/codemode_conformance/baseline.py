@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_spec import LAYERS
 from codemode_spec.schemas import problems
 
+from codemode_conformance import toml
 from codemode_conformance.failure_kinds import kind_of, kinds
 from codemode_conformance.failures import UsageError
 from codemode_conformance.verdicts import Finding, Verdict
@@ -225,21 +226,12 @@ def text(baseline: Baseline) -> str:
     """The file of a baseline."""
     parts = [
         "format = 1",
-        f"target = {_string(baseline.target)}",
-        f"role = {_string(baseline.role)}",
+        f"target = {toml.string(baseline.target)}",
+        f"role = {toml.string(baseline.role)}",
     ]
     for entry in baseline.entries:
-        parts += ["", "[[expected]]", f"case = {_string(entry.case)}"]
-        parts += [f"layer = {_string(entry.layer)}"] if entry.layer else []
-        parts += [f"reason = {_string(entry.reason)}", f"issue = {_string(entry.issue)}"]
+        parts += ["", "[[expected]]", f"case = {toml.string(entry.case)}"]
+        parts += [f"layer = {toml.string(entry.layer)}"] if entry.layer else []
+        parts += [f"reason = {toml.string(entry.reason)}", f"issue = {toml.string(entry.issue)}"]
         parts += [f"expires = {entry.expires.isoformat()}"]
     return "\n".join(parts) + "\n"
-
-
-def _string(value: str) -> str:
-    """A TOML basic string."""
-    escaped = "".join(
-        f"\\u{ord(c):04x}" if ord(c) < 0x20 or ord(c) == 0x7F else f"\\{c}" if c in '"\\' else c
-        for c in value
-    )
-    return f'"{escaped}"'
