@@ -16,6 +16,7 @@ _TOOL_WORDS: Final = ("execute", "exec", "run", "eval", "code", "script", "progr
 _TIMEOUT: Final = re.compile(r"^(time_?out|deadline|wall_?time)(_?ms|_?millis\w*)?$", re.IGNORECASE)
 _MILLISECONDS: Final = re.compile(r"(_ms|Ms|millis\w*)$")
 _READONLY: Final = re.compile(r"^read_?only$", re.IGNORECASE)
+_MESSAGE: Final = ("/message", "/error")
 _DEEPEST: Final = 6
 
 
@@ -153,7 +154,7 @@ def compare(good: Mapping[str, Any], bad: Mapping[str, Any], value: Any, said: s
     values = [p for p, found in leaves(good) if type(found) is type(value) and found == value]
     structured = [p for p in values if p.startswith("/structured")]
     texts = [p for p, found in leaves(bad) if isinstance(found, str) and said in found]
-    texts.sort(key=lambda p: (not p.startswith("/structured"), p == "/text", len(p)))
+    texts.sort(key=lambda p: (not p.startswith("/structured"), not p.endswith(_MESSAGE), len(p)))
     codes = [p for p, found in leaves(bad) if p.endswith("/code") and isinstance(found, str | int)]
     return Answers(
         success,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 VALUE: Final = 7_340_033
 SAID: Final = "cmconf-init"
 SECONDS: Final = 20.0
-_LINK: Final = "seen by cmconf init: put the link to your documentation here"
+_LINK: Final = "./target.toml#seen-by-cmconf-init-put-your-link-here"
 _FORMS: Final = {
     "function_body": "return 7340000 + 33;",
     "completion_value": "7340000 + 33",
@@ -73,7 +73,8 @@ def _word(word: str, folder: Path) -> str:
         raise UsageError(f"init --mcp: {word}: a word with ${{ cannot be a literal there")
     # Not resolved: the Python of a virtual environment is a link.
     path = Path(word).absolute()
-    if str(path) == sys.executable:
+    own = Path(sys.executable)
+    if path.parent == own.parent and path.exists() and path.samefile(own):
         return "${python}"
     if word == "node":
         return "${node}"
