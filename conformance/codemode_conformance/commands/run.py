@@ -13,6 +13,7 @@ import codemode_spec
 from codemode_conformance.commands import baselining, writing
 from codemode_conformance.commands.planning import add_plan, planned
 from codemode_conformance.commands.selection import add_selection, select
+from codemode_conformance.failures import UsageError
 from codemode_conformance.install import install
 from codemode_conformance.probing import probe
 from codemode_conformance.report import json_report
@@ -20,7 +21,7 @@ from codemode_conformance.report.terminal import Terminal
 from codemode_conformance.roles import add_role, role_name, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.summary import Summary
-from codemode_conformance.target import find_target
+from codemode_conformance.target import REFERENCE, find_target, reference_of
 from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from codemode_spec import Case
 
     from codemode_conformance.roles import Role
+    from codemode_conformance.target import Target
     from codemode_conformance.verdicts import CaseVerdict
 
 
@@ -44,9 +46,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--target",
-        default="reference",
         metavar="NAME|FILE",
         help="a shipped target, or a target file (default: reference)",
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="the reference with this profile; with --target, the profile that it must declare",
     )
     add_role(parser)
     add_selection(parser)
@@ -69,9 +75,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """Run, print, write; the exit code says what came of it."""
     specification = codemode_spec.shipped()
     chosen = select(specification, arguments)
-    cases, plan = planned(chosen, arguments)
     writing.check(arguments.report)
-    target = find_target(arguments.target)
+    target = _target(arguments.target, arguments.profile)
+    name = role_name(target, arguments.role)
+    cases, plan = planned(chosen, arguments)
     name = role_name(target, arguments.role)
     comparison = baselining.comparison(arguments, target.name, name)
     comparison.finish(specification.cases)
@@ -136,6 +143,19 @@ def _decides(entry: CaseVerdict) -> bool:
     return entry.verdict is Verdict.ERROR or any(
         layer.verdict in (Verdict.FAIL, Verdict.FLAKY) and layer.decides for layer in entry.layers
     )
+
+
+def _target(name: str | None, profile: str | None) -> Target:
+    known = codemode_spec.shipped().tables.profiles
+    if profile is not None and profile not in known:
+        raise UsageError(f"--profile {profile}: it is one of {', '.join(sorted(known))}")
+    if name is None:
+        return find_target(REFERENCE if profile is None else reference_of(profile))
+    target = find_target(name)
+    if profile not in (None, target.profile):
+        has = f"the profile {target.profile}" if target.profile else "no profile"
+        raise UsageError(f"--profile {profile}: {target.file} declares {has}")
+    return target
 
 
 def _say(line: str) -> None:
