@@ -46,7 +46,11 @@ function open(policy, ops) {
       const invoke = ({ path, args }) => Effect.tryPromise({
         try: () => attempt(path, args), catch: (error) => new ExecutionToolError(error.message),
       });
-      const { result, error, logs } = await Effect.runPromise(executor.execute(source, { invoke }));
+      // Its error channel tells that the sandbox itself failed.
+      const told = executor.execute(source, { invoke }).pipe(
+        Effect.catchTag("QuickJsExecutionError", (fault) => Effect.succeed({ fault })));
+      const { result, error, logs, fault } = await Effect.runPromise(told);
+      if (fault !== undefined) return failed("protocol", fault);
       if (error === undefined) return ok(result, logs);
       return failed(CATEGORIES.find(([pattern]) => pattern.test(error))?.[1] ?? "script", { message: error }, { logs });
     },

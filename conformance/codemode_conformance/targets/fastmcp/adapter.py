@@ -10,7 +10,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kits"))
 
-from cmconf_kit import ABSENT, HOST_VALUES, failed, ok, serve
+from cmconf_kit import ABSENT, failed, ok, serve
 from fastmcp import Client, FastMCP
 from fastmcp.experimental.transforms.code_mode import CodeMode, MontySandboxProvider
 from fastmcp.tools.base import Tool, ToolResult
@@ -105,7 +105,9 @@ class Session:
             return failed(next(found, "script"), Exception(text))
         if answer.structured_content is not None:
             return ok(answer.structured_content)
-        if isinstance(self.provider.noted, str) or not answer.content:
+        if not answer.content:
+            return ok()
+        if isinstance(self.provider.noted, str):
             return ok(text)
         try:
             return ok(json.loads(text))
@@ -133,10 +135,9 @@ serve(
         "sessions": 1,
         "runs_per_session": 1,
         "settable": list(LIMITS),
-        "host_values": HOST_VALUES,
         "capabilities": [
             *(f"policy.{row}" for row in LIMITS),
-            *("op.value", "op.fail", "op.delay", "op.never", "op.native", "op.ledger", "op.many"),
+            *("op.value", "op.fail", "op.delay", "op.never", "op.ledger", "op.many"),
             *("odd", "raw"),
         ],
         "alternatives": {

@@ -24,6 +24,8 @@ const CATEGORIES = [ // of the text after MARK, first match
   [/^TypeError: (Converting circular structure to JSON|Do not know how to serialize a BigInt)/, "result"],
 ];
 
+const THROWN = [[/^Isolate is already disposed$/, "memory"], [/^`memoryLimit` must be/, "policy"]];
+
 class Plain extends Serializer {
   toDict(template) { return { ...template }; }
   validateDict(template) { return template; }
@@ -64,8 +66,13 @@ async function open(policy, ops) {
     effective, unknown: Object.keys(policy).filter((row) => !effective[row]), prelude: PRELUDE,
     async run(source, _, call) {
       harness.running.set(client, call);
-      const { result, logs } = await client.callToolChain(source, policy.wall_time_ms,
-        policy.memory_bytes && policy.memory_bytes / MIB);
+      let told;
+      try {
+        told = await client.callToolChain(source, policy.wall_time_ms, policy.memory_bytes && policy.memory_bytes / MIB);
+      } catch (error) { // it gives failures as text; what it throws came out of isolated-vm
+        return failed(THROWN.find(([pattern]) => pattern.test(error.message))?.[1] ?? "other", error);
+      }
+      const { result, logs } = told;
       const last = logs.at(-1) ?? "";
       if (result !== null || !last.startsWith(MARK)) return ok(result, logs);
       const text = last.slice(MARK.length);
