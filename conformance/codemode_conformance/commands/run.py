@@ -75,10 +75,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Run, print, write; the exit code says what came of it."""
     specification = codemode_spec.shipped()
     chosen = select(specification, arguments)
+    cases, plan = planned(chosen, arguments)
     writing.check(arguments.report)
     target = _target(arguments.target, arguments.profile)
-    name = role_name(target, arguments.role)
-    cases, plan = planned(chosen, arguments)
     name = role_name(target, arguments.role)
     comparison = baselining.comparison(arguments, target.name, name)
     comparison.finish(specification.cases)
@@ -115,6 +114,19 @@ def execute(arguments: argparse.Namespace) -> int:
     return summary.exit_code
 
 
+def _target(name: str | None, profile: str | None) -> Target:
+    known = codemode_spec.shipped().tables.profiles
+    if profile is not None and profile not in known:
+        raise UsageError(f"--profile {profile}: it is one of {', '.join(sorted(known))}")
+    if name is None:
+        return find_target(REFERENCE if profile is None else reference_of(profile))
+    target = find_target(name)
+    if profile not in (None, target.profile):
+        has = f"the profile {target.profile}" if target.profile else "no profile"
+        raise UsageError(f"--profile {profile}: {target.file} declares {has}")
+    return target
+
+
 def _run(  # noqa: PLR0913  what a run is made of
     roles: Sequence[Role],
     summary: Summary,
@@ -143,19 +155,6 @@ def _decides(entry: CaseVerdict) -> bool:
     return entry.verdict is Verdict.ERROR or any(
         layer.verdict in (Verdict.FAIL, Verdict.FLAKY) and layer.decides for layer in entry.layers
     )
-
-
-def _target(name: str | None, profile: str | None) -> Target:
-    known = codemode_spec.shipped().tables.profiles
-    if profile is not None and profile not in known:
-        raise UsageError(f"--profile {profile}: it is one of {', '.join(sorted(known))}")
-    if name is None:
-        return find_target(REFERENCE if profile is None else reference_of(profile))
-    target = find_target(name)
-    if profile not in (None, target.profile):
-        has = f"the profile {target.profile}" if target.profile else "no profile"
-        raise UsageError(f"--profile {profile}: {target.file} declares {has}")
-    return target
 
 
 def _say(line: str) -> None:
