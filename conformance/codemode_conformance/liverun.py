@@ -158,6 +158,7 @@ class LiveRun:
             logs=tuple(outcome.get("logs", ())),
             deadline_ms=self.deadline_seconds * 1_000,
             forced=self.forced,
+            evidence=outcome.get("evidence"),
         )
 
     def _call(self, call: LiveCall) -> Call:

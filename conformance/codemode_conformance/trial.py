@@ -82,6 +82,7 @@ class Trial:
         excluded = self._identity.alternatives.get("host_wait") == "excluded"
         self._channel = Channel(adapter, grace_ms, host_wait_excluded=excluded)
         self._opened: dict[str, Any] = {}
+        self._host: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
         self._ready: ReadyCase | None = None
         self._capped = False
@@ -110,7 +111,8 @@ class Trial:
     def _perform(self) -> None:
         policy = self._policy()
         self._adapter.watch(self._rows.get("memory_bytes"))
-        answer = self._channel.open(policy, self._case.ops)
+        self._host = self._case.host(self._rows)
+        answer = self._channel.open(policy, self._case.ops, self._host)
         if answer["m"] == "refused":
             self._refused(answer)
             return
@@ -125,7 +127,8 @@ class Trial:
         sessions = [int(answer["s"])]
         try:
             self._ready = ready = self._resolve(numbers)
-            self._channel.replies = Replies(ready.operations, self._adapter.canaries)
+            canaries = self._adapter.canaries
+            self._channel.replies = Replies(ready.operations, canaries, self._nested)
             sessions += self._more_sessions(len(ready.runs), policy)
             self._run(ready, sessions)
         except (UnsupportedError, NotApplicable):
@@ -200,7 +203,9 @@ class Trial:
             raise UnsupportedError(
                 f"{runs} runs at once need {needed} sessions; the target has {identity.sessions}"
             )
-        answers = [self._channel.open(policy, self._case.ops) for _ in range(needed - 1)]
+        answers = [
+            self._channel.open(policy, self._case.ops, self._host) for _ in range(needed - 1)
+        ]
         if any(answer["m"] == "refused" for answer in answers):
             raise FaultError("surroundings", "a further session with the same policy is refused")
         return [answer["s"] for answer in answers]
@@ -254,6 +259,10 @@ class Trial:
         deadline = min(deadline, LONGEST_MS)
         return self._channel.add(spec, session, source, options, deadline / 1_000)
 
+    def _nested(self, program: str) -> str:
+        before, after = self._opened["wrap"]
+        return str(before + self._opened["prelude"] + LF + program + after)
+
     def _check_health(self, session: int) -> None:
         seen = self._seen
         if self._adapter.gone is not None:
@@ -289,7 +298,7 @@ class Trial:
         healthy = False
         self._close([session])
         for policy in (self._policy(), {}):
-            self._opened = self._channel.open(policy, self._case.ops)
+            self._opened = self._channel.open(policy, self._case.ops, self._host)
             if self._opened["m"] == "refused":
                 return
             healthy = health_of(self._health_run(self._opened["s"])) is Health.HEALTHY

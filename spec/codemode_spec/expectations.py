@@ -48,7 +48,8 @@ class Outcome:
     `value_absent` asks for success without a value; `odd` lists what JSON would lose of `value`.
     `error_table` names what of a failure must be as the table says for its code (`fields`,
     `message`), `error_has` texts that it has, whatever they say. `canaries` are secrets that must
-    not be emitted, `limited` rows of which one must have a limit.
+    not be emitted, `limited` rows of which one must have a limit, `record` parts of the target's
+    record of the calls.
     """
 
     outcome: str  # value | failure | any
@@ -66,6 +67,7 @@ class Outcome:
     overlap: int | None = None
     canaries: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
+    record: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,7 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         overlap=entry.get("overlap"),
         canaries=tuple(entry.get("evidence", {}).get("canaries", ())),
         limited=tuple(entry.get("evidence", {}).get("limited", ())),
+        record=entry.get("evidence", {}).get("record"),
     )
 
 
