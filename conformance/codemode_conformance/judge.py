@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from codemode_spec import Case, ReadyCase, Requirement
-    from codemode_spec.expectations import Expectation
+    from codemode_spec.expectations import Expectation, Outcome
 
     from codemode_conformance.observation import Observation, Run
 
@@ -153,7 +153,7 @@ def _run_findings(
     cancelled: bool,
 ) -> dict[str, Finding]:
     """The findings under the legal outcome that fits best: the one that fails latest, if any."""
-    if run.end not in (End.VALUE, End.FAILURE):
+    if run.end not in (End.VALUE, End.FAILURE, End.EXIT):
         return {"outcome": layers.no_outcome(run)}
     if run.forced and isinstance(observation.effective.get("wall_time_ms"), int):
         return {"outcome": layers.forced(run)}
@@ -169,7 +169,7 @@ def _run_findings(
             "code": layers.code(run, legal),
             "value": layers.value(run, legal),
             "calls": layers.calls(run, legal),
-            "evidence": layers.evidence(observation.canaries, observation.effective, legal),
+            "evidence": _evidence(run, legal, observation),
         }
         for legal in expected.any_of
     ]
@@ -182,6 +182,16 @@ def _run_findings(
         )
 
     return max(candidates, key=fit)
+
+
+def _evidence(run: Run, legal: Outcome, observation: Observation) -> Finding:
+    """The first thing that is wrong among what was leaked and what was written."""
+    everything = (*observation.runs, *observation.then)
+    findings = (
+        layers.evidence(observation.canaries, observation.effective, legal),
+        layers.frames(run, everything, legal),
+    )
+    return next((one for one in findings if one.verdict is not Verdict.PASS), PASSED)
 
 
 def _claimed(standing: Standing) -> bool:

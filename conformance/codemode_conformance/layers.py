@@ -26,11 +26,16 @@ EARLY: Final = 0.8
 """The part of a deadline before which nothing ends for its time: clocks differ, and CPU time is
 that of all threads."""
 
+FORESEEN: Final = 10_000
+"""Ids that are so near to each other can be foreseen: by chance none of 2^53 are."""
+
 _ENDS: Final = {
     End.NO_OUTCOME: "no outcome",
     End.HOST_DIED: "the host died",
     End.MEMORY: "killed for its memory from outside",
     End.TWO_OUTCOMES: "a second outcome",
+    End.EXIT: "no result",
+    End.BROKEN: "no legal frame",
 }
 
 
@@ -49,8 +54,18 @@ def describe(run: Run) -> str:
         words += [text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in told]
         where = " at open" if run.stage == "open" else ""
         return f"failure{where}: " + ", ".join(words)
+    if run.end is End.EXIT:
+        return f"no result, {exited(run)}"
     label = f" ({run.label})" if run.label else ""
     return f"{_ENDS[run.end]}{label} after {run.elapsed_ms:.0f} ms"
+
+
+def exited(run: Run) -> str:
+    """How the worker of a run ended, in words."""
+    if run.status is None:
+        return "still running"
+    by = "by signal" if run.status < 0 else "with status"
+    return f"exited {by} {abs(run.status)} after {run.elapsed_ms:.0f} ms"
 
 
 def no_outcome(run: Run) -> Finding:
@@ -69,9 +84,12 @@ def forced(run: Run) -> Finding:
 
 
 def outcome(run: Run, legal: Outcome) -> Finding:
-    """It ended as a value or a failure, in time."""
+    """It ended as a value or a failure, in time, or without a result where that is right."""
     if legal.outcome not in ("any", run.end.value):
-        return failed(f"a {legal.outcome}", describe(run))
+        wanted = "no result, and the exit" if legal.outcome == "exit" else f"a {legal.outcome}"
+        return failed(wanted, describe(run))
+    if legal.status is not None and run.status != legal.status:
+        return failed(f"exit with status {legal.status}", exited(run))
     if legal.within_ms is not None and run.elapsed_ms > legal.within_ms:
         return failed(f"an outcome within {legal.within_ms} ms", f"{run.elapsed_ms:.0f} ms", "late")
     if legal.not_before_ms is not None and run.elapsed_ms < legal.not_before_ms:
@@ -275,3 +293,44 @@ def evidence(hits: Iterable[CanaryHit], effective: Mapping[str, Any], legal: Out
     if "unknown" in limits:
         return Finding(Verdict.UNTESTABLE, "the documentation names no number")
     return failed(f"a limit of {' or '.join(legal.limited)}", "documented as absent", "no limit")
+
+
+def frames(run: Run, runs: Iterable[Run], legal: Outcome) -> Finding:
+    """What the target wrote to the end that we play; `runs` are all of the case."""
+    judged = {
+        "legal": lambda: _legal_frames(run),
+        "compact": lambda: _compact_frames(run),
+        "execute_first": lambda: _execute_first(run),
+        "fresh_ids": lambda: _fresh_ids(runs),
+    }
+    if legal.frames and not run.frames:
+        return failed("frames", "none", "nothing was written")
+    findings = (judged[name]() for name in legal.frames)
+    return next((finding for finding in findings if finding is not PASSED), PASSED)
+
+
+def _legal_frames(run: Run) -> Finding:
+    broken = next((frame for frame in run.frames if frame.fault), None)
+    return PASSED if broken is None else failed("legal frames", broken.fault, "no legal frame")
+
+
+def _compact_frames(run: Run) -> Finding:
+    odd = next((frame for frame in run.frames if frame.spelling), None)
+    if odd is None:
+        return PASSED
+    return failed("frames as JSON.stringify writes them", odd.spelling, f"in {odd.kind}")
+
+
+def _execute_first(run: Run) -> Finding:
+    kinds = [frame.kind for frame in run.frames]
+    if kinds[0] == "execute" and kinds.count("execute") == 1:
+        return PASSED
+    return failed("execute first and once", ", ".join(kinds[:5]))
+
+
+def _fresh_ids(runs: Iterable[Run]) -> Finding:
+    ids = [run.frames[0].invocation or 0 for run in runs if run.frames]
+    near = [(a, b) for n, a in enumerate(ids) for b in ids[:n] if abs(a - b) < FORESEEN]
+    if not near:
+        return PASSED
+    return failed("ids of which none tells another", f"{near[0][1]} and then {near[0][0]}")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from codemode_spec.programs import RunSpec
 
+    from codemode_conformance.frames import FrameSeen
+
 
 class Phase(IntEnum):
     """How far a run is. From `ANSWERED` on the harness ends it."""
@@ -70,6 +72,7 @@ class LiveRun:
     label: str | None = None
     forced: str | None = None
     detail: str = ""
+    frames: tuple[FrameSeen, ...] = ()
 
     @property
     def going(self) -> bool:
@@ -158,6 +161,7 @@ class LiveRun:
             logs=tuple(outcome.get("logs", ())),
             deadline_ms=self.deadline_seconds * 1_000,
             forced=self.forced,
+            frames=self.frames,
         )
 
     def _call(self, call: LiveCall) -> Call:

@@ -11,6 +11,7 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
+from codemode_conformance.frames import FrameSeen
 from codemode_conformance.observation import (
     Call,
     CanaryHit,
@@ -120,6 +121,7 @@ def _run(data: dict[str, Any]) -> Run:
                 Call(**{**call, "args": _value(call["args"])}) for call in data["calls"]
             ),
             "logs": tuple(data["logs"]),
+            "frames": tuple(FrameSeen(**frame) for frame in data.get("frames", ())),
         }
     )
 

@@ -120,9 +120,15 @@ class Case:
 
     @property
     def programs(self) -> list[Mapping[str, Any]]:
-        """The `programs` of each run and follow-up."""
+        """The `programs` of each run and follow-up that names some."""
         runs = self.data.get("runs") or [self.data]
-        return [entry["program"] for entry in (*runs, *self.data.get("then", []))]
+        entries = (*runs, *self.data.get("then", []))
+        return [entry["program"] for entry in entries if "program" in entry]
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of its programs; one without a name where it has no program."""
+        return sorted({language for program in self.programs for language in program}) or [""]
 
     @property
     def uses_host(self) -> bool:
@@ -203,6 +209,9 @@ class Case:
             return expectation(choose_block(entry["expect"], alternatives, self.variant))
 
         case_expected = expected(data)
+        if "worker" in data:
+            # One worker command has one script: runs at the same time share it.
+            runs = [{"worker": data["worker"], **entry} for entry in runs]
         then = data.get("then", [])
         return ReadyCase(
             case=self,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from codemode_spec import templates
+from codemode_spec import schemas, templates
 from codemode_spec.cases import WRAPPER
 from codemode_spec.coverage import sides_of
 from codemode_spec.expansion import blocks_of, expected_layers
@@ -16,7 +17,7 @@ from codemode_spec.table_checks import check_alternatives
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from codemode_spec.cases import Case
+    from codemode_spec.cases import Case, ReadyCase
     from codemode_spec.requirements import Requirement
     from codemode_spec.tables import Tables
 
@@ -190,18 +191,36 @@ def _check_templates(file: str, case: Case, tables: Tables) -> list[Problem]:
     ordered = sorted(names)
     tried = failed = 0
     reasons: list[str] = []
+    scripts: set[str] = set()
     for values in product(*(tables.alternatives[name].values for name in ordered)):
         alternatives: dict[str, str | tuple[str, ...]] = dict(zip(ordered, values, strict=True))
         if any(alternatives[n] not in allowed for n, allowed in case.alternatives.items()):
             continue
-        for language in sorted({language for p in case.programs for language in p}):
+        for language in case.languages:
             tried += 1
             try:
-                case.resolve(rows, alternatives, language)
+                ready = case.resolve(rows, alternatives, language)
             except NotApplicable as reason:
                 failed += 1
                 reasons.append(str(reason))
+            else:
+                scripts |= _scripts(ready)
     if tried == failed:
         found.append(Problem(file, path, reasons[0] if reasons else "it fits no alternatives"))
     found += [Problem(file, path, r) for r in dict.fromkeys(reasons) if "blocks of the" in r]
-    return found
+    return found + _check_scripts(file, case, scripts)
+
+
+def _scripts(ready: ReadyCase) -> set[str]:
+    runs = (*ready.runs, *ready.then)
+    return {json.dumps(run.script) for run in runs if isinstance(run.script, list)}
+
+
+def _check_scripts(file: str, case: Case, scripts: set[str]) -> list[Problem]:
+    """The steps of a scripted end, with their templates filled."""
+    kind = "exchange" if "parent" in case.data else "scenario"
+    return [
+        Problem(file, f"/{case.id}/steps{one.path}", one.reason)
+        for script in sorted(scripts)
+        for one in schemas.problems(kind, json.loads(script), file, "steps", strict=True)
+    ]

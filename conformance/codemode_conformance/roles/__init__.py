@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from codemode_conformance.engine import Engine
 from codemode_conformance.failures import UsageError
+from codemode_conformance.roles.parent import ParentRole
 
 if TYPE_CHECKING:
     import argparse
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from codemode_conformance.target import Target
     from codemode_conformance.trial import Attempt
 
-BUILT: Final = ("engine", "server")
+BUILT: Final = ("engine", "server", "worker", "parent")
 
 
 class Role(Protocol):
@@ -73,4 +74,6 @@ def role_of(installed: Installed, name: str) -> Role:
         from codemode_conformance.server.role import ServerRole  # noqa: PLC0415
 
         return ServerRole(installed)
+    if name == "parent":
+        return ParentRole(installed)
     return Engine(installed)

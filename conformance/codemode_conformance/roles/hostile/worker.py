@@ -31,8 +31,9 @@ USAGE, DATA, BROKEN = 64, 65, 74
 class Scene:
     """What has been read so far, and the steps that use it."""
 
-    def __init__(self) -> None:
+    def __init__(self, record: Path | None = None) -> None:
         self.execute: dict[str, Any] = {}
+        self._record = record
         self.replies: list[Any] = []
         self.turn = 0
         self._rest = b""
@@ -51,11 +52,18 @@ class Scene:
                 os._exit(0)
             self._rest += data
         line, _, self._rest = self._rest.partition(b"\n")
+        self.keep(line)
         frame = json.loads(line)
         if step["read"] == "execute":
             self.execute = frame
         else:
             self.replies.append(frame["value"] if frame["ok"] else frame["error"])
+
+    def keep(self, line: bytes) -> None:
+        """For whoever set the record: an empty line is a start, another one what was read."""
+        if self._record is not None and self._record.exists():
+            with self._record.open("ab") as record:
+                record.write(line + b"\n")
 
     def send(self, step: dict[str, Any]) -> None:
         """One frame, or several at once, with the id of the invocation unless it is given."""
@@ -70,7 +78,8 @@ class Scene:
         text = "".join(
             part if isinstance(part, str) else json.dumps(self._filled(part)) for part in parts
         )
-        write(text.encode() * step.get("times", 1), step)
+        data = text.encode() * step.get("times", 1)
+        write(data.ljust(step.get("fill_to", 0)), step)
 
     def hex(self, step: dict[str, Any]) -> None:
         """Bytes that are no text."""
@@ -205,4 +214,7 @@ def complain(status: int, why: str) -> NoReturn:
 
 if __name__ == "__main__":
     signal.alarm(SECONDS)
-    finish(Scene(), chosen(sys.argv[1:]))
+    steps = chosen(sys.argv[1:])
+    scene = Scene(Path(f"{sys.argv[1]}.seen").absolute())
+    scene.keep(b"")
+    finish(scene, steps)

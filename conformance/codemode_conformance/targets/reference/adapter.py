@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives the reference: one `Parent` for each session, one `invoke` for each run."""
+"""Drives the reference: one `Parent` for each session, one `invoke` for each run.
+
+With words, they are the command of the worker that it starts.
+"""
 
 import asyncio
 import sys
@@ -25,6 +28,8 @@ PRELUDE = (
     "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};"
 )
 AT_ONCE = 4
+# In the parent role: the worker of the suite instead of our own.
+WORKER = sys.argv[1:] or None
 IDENTITY = {
     "target": "reference",
     "version": version(),
@@ -65,7 +70,7 @@ class Session:
             Operation(op["name"], self.handler(op["name"]), op["effect"], op["arguments"])
             for op in ops
         ]
-        self.parent = Parent(policy, operations)
+        self.parent = Parent(policy, operations, worker_command=WORKER)
         self.effective = {
             name: {"value": "unknown", "from": "documented"}
             if name in NOT_CHARGED
