@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from codemode_spec import load_tables
 from codemode_spec.expectations import UNSET
 
+from codemode_conformance.evidence import FORESEEN, Fact, State
 from codemode_conformance.frames import FrameSeen
-from codemode_conformance.layers import FORESEEN, SIDE_CHANNELS
+from codemode_conformance.layers import SIDE_CHANNELS
 from codemode_conformance.observation import (
     Call,
     CanaryHit,
@@ -79,14 +80,27 @@ def _run(legal: Outcome) -> Run:
             calls=made,
             status=legal.status,
             frames=_frames(legal),
+            facts=_facts(legal),
         )
     value = Value(
         present=not legal.value_absent,
         value=None if legal.value is UNSET else legal.value,
         odd=legal.odd,
     )
-    frames = _frames(legal)
-    return Run("", End.VALUE, 1.0, value, calls=made, status=legal.status, frames=frames)
+    return Run(
+        program="",
+        end=End.VALUE,
+        elapsed_ms=1.0,
+        value=value,
+        calls=made,
+        status=legal.status,
+        frames=_frames(legal),
+        facts=_facts(legal),
+    )
+
+
+def _facts(legal: Outcome) -> tuple[Fact, ...]:
+    return tuple(Fact(name, State.HOLDS) for name in legal.processes)
 
 
 def _frames(legal: Outcome) -> tuple[FrameSeen, ...]:
@@ -197,16 +211,8 @@ def _parts(run: Run, expected: Expectation) -> Iterator[tuple[str, str, Run]]:
     if kinds == {"failure"}:
         wrong = replace(run, end=End.VALUE, value=Value(present=True, value=_DOCTORED))
         yield "outcome", "value instead of a failure", wrong
-    if kinds == {"exit"}:
-        result = Value(present=True, value=_DOCTORED)
-        yield "outcome", "a result", replace(run, end=End.VALUE, value=result)
-        yield "outcome", "no exit", replace(run, end=End.NO_OUTCOME, status=None)
-        yield "outcome", "no legal frame", replace(run, end=End.BROKEN)
-    statuses = {one.status for one in legal}
-    if None not in statuses:
-        for status in (-11, 1, None):
-            yield "outcome", f"status {status}", replace(run, status=status)
-    yield from _broken_frames(run, legal)
+    yield from _exits(run, legal)
+    yield from _witnessed(run, legal)
     limits = [one.within_ms for one in legal if one.within_ms is not None]
     if limits:
         yield "outcome", "late", replace(run, elapsed_ms=max(limits) + 1.0)
@@ -218,6 +224,26 @@ def _parts(run: Run, expected: Expectation) -> Iterator[tuple[str, str, Run]]:
     if run.end is End.VALUE:
         yield from _values(run, legal)
     yield from _ledgers(run, legal)
+
+
+def _exits(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    if {one.outcome for one in legal} == {"exit"}:
+        result = Value(present=True, value=_DOCTORED)
+        yield "outcome", "a result", replace(run, end=End.VALUE, value=result)
+        yield "outcome", "no exit", replace(run, end=End.NO_OUTCOME, status=None)
+        yield "outcome", "no legal frame", replace(run, end=End.BROKEN)
+    if all(one.status is not None for one in legal):
+        for status in (-11, 1, None):
+            yield "outcome", f"status {status}", replace(run, status=status)
+
+
+def _witnessed(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    yield from _broken_frames(run, legal)
+    for fact in run.facts:
+        if all(fact.name in one.processes for one in legal):
+            others = tuple(one for one in run.facts if one is not fact)
+            wrong = replace(run, facts=(*others, Fact(fact.name, State.BROKEN)))
+            yield "evidence", f"not {fact.name}", wrong
 
 
 def _broken_frames(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:

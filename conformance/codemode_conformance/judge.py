@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from codemode_spec import LAYERS
 
-from codemode_conformance import layers
+from codemode_conformance import evidence, layers
 from codemode_conformance.observation import End, Health
 from codemode_conformance.verdicts import (
     PASSED,
+    WORST_FIRST,
     CaseVerdict,
     Finding,
     LayerVerdict,
@@ -189,9 +190,11 @@ def _evidence(run: Run, legal: Outcome, observation: Observation) -> Finding:
     everything = (*observation.runs, *observation.then)
     findings = (
         layers.evidence(observation.canaries, observation.effective, legal),
-        layers.frames(run, everything, legal),
+        evidence.frames(run, everything, legal),
+        evidence.processes(run, legal),
     )
-    return next((one for one in findings if one.verdict is not Verdict.PASS), PASSED)
+    found = sorted(findings, key=lambda one: WORST_FIRST.index(one.verdict))
+    return next((one for one in found if one.verdict is not Verdict.PASS), PASSED)
 
 
 def _claimed(standing: Standing) -> bool:

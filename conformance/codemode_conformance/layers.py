@@ -26,9 +26,6 @@ EARLY: Final = 0.8
 """The part of a deadline before which nothing ends for its time: clocks differ, and CPU time is
 that of all threads."""
 
-FORESEEN: Final = 10_000
-"""Ids that are so near to each other can be foreseen: by chance none of 2^53 are."""
-
 _ENDS: Final = {
     End.NO_OUTCOME: "no outcome",
     End.HOST_DIED: "the host died",
@@ -293,44 +290,3 @@ def evidence(hits: Iterable[CanaryHit], effective: Mapping[str, Any], legal: Out
     if "unknown" in limits:
         return Finding(Verdict.UNTESTABLE, "the documentation names no number")
     return failed(f"a limit of {' or '.join(legal.limited)}", "documented as absent", "no limit")
-
-
-def frames(run: Run, runs: Iterable[Run], legal: Outcome) -> Finding:
-    """What the target wrote to the end that we play; `runs` are all of the case."""
-    judged = {
-        "legal": lambda: _legal_frames(run),
-        "compact": lambda: _compact_frames(run),
-        "execute_first": lambda: _execute_first(run),
-        "fresh_ids": lambda: _fresh_ids(runs),
-    }
-    if legal.frames and not run.frames:
-        return failed("frames", "none", "nothing was written")
-    findings = (judged[name]() for name in legal.frames)
-    return next((finding for finding in findings if finding is not PASSED), PASSED)
-
-
-def _legal_frames(run: Run) -> Finding:
-    broken = next((frame for frame in run.frames if frame.fault), None)
-    return PASSED if broken is None else failed("legal frames", broken.fault, "no legal frame")
-
-
-def _compact_frames(run: Run) -> Finding:
-    odd = next((frame for frame in run.frames if frame.spelling), None)
-    if odd is None:
-        return PASSED
-    return failed("frames as JSON.stringify writes them", odd.spelling, f"in {odd.kind}")
-
-
-def _execute_first(run: Run) -> Finding:
-    kinds = [frame.kind for frame in run.frames]
-    if kinds[0] == "execute" and kinds.count("execute") == 1:
-        return PASSED
-    return failed("execute first and once", ", ".join(kinds[:5]))
-
-
-def _fresh_ids(runs: Iterable[Run]) -> Finding:
-    ids = [run.frames[0].invocation or 0 for run in runs if run.frames]
-    near = [(a, b) for n, a in enumerate(ids) for b in ids[:n] if abs(a - b) < FORESEEN]
-    if not near:
-        return PASSED
-    return failed("ids of which none tells another", f"{near[0][1]} and then {near[0][0]}")

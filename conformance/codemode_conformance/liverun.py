@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from codemode_spec.programs import RunSpec
 
+    from codemode_conformance.evidence import Fact
     from codemode_conformance.frames import FrameSeen
 
 
@@ -73,6 +74,7 @@ class LiveRun:
     forced: str | None = None
     detail: str = ""
     frames: tuple[FrameSeen, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
     @property
     def going(self) -> bool:
@@ -162,6 +164,7 @@ class LiveRun:
             deadline_ms=self.deadline_seconds * 1_000,
             forced=self.forced,
             frames=self.frames,
+            facts=self.facts,
         )
 
     def _call(self, call: LiveCall) -> Call:

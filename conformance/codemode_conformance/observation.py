@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from codemode_conformance.evidence import Fact
     from codemode_conformance.frames import FrameSeen
 
 Odd = tuple[tuple[tuple[str | int, ...], str], ...]
@@ -73,7 +74,8 @@ class Run:
     for a run without an outcome (`not_started` when the call it waited for never came); `stage` is
     `open` when the target refused the session instead. `forced` names the ending step without which
     the outcome would not have come: `answer` or `cancel`. `status` is how the worker exited, minus
-    a signal (role worker); `frames` are the lines that the target wrote to the end that we play.
+    a signal (role worker); `frames` are the lines that the target wrote to the end that we play,
+    `facts` what the system says of the worker processes.
     """
 
     program: str
@@ -91,6 +93,7 @@ class Run:
     forced: str | None = None
     status: int | None = None
     frames: tuple[FrameSeen, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
     @property
     def late_calls(self) -> tuple[Call, ...]:

@@ -14,8 +14,16 @@ from codemode_conformance.channel import Channel, FaultError, UnsupportedError
 from codemode_conformance.escape import quoted
 from codemode_conformance.failures import HarnessError
 from codemode_conformance.layers import describe
-from codemode_conformance.leaks import leaks_of
-from codemode_conformance.observation import End, Fault, Health, Observation, Run, Value
+from codemode_conformance.leaks import HOST_PATH, HOST_PLACE, leaks_of
+from codemode_conformance.observation import (
+    CanaryHit,
+    End,
+    Fault,
+    Health,
+    Observation,
+    Run,
+    Value,
+)
 from codemode_conformance.replies import Replies
 
 if TYPE_CHECKING:
@@ -85,6 +93,7 @@ class Trial:
         rig: Rig | None = None,
     ) -> None:
         self._rig = rig
+        self._written: list[CanaryHit] = []
         self._adapter = adapter
         self._identity = adapter.identity
         self._case = case.fitted(adapter.identity.capabilities)
@@ -257,13 +266,19 @@ class Trial:
         if self._rig is None:
             return
         run.frames = self._rig.frames()
+        if self._ready is not None and self._ready.asks_for_processes:
+            run.facts = self._rig.facts()
+        data = self._rig.data.decode(errors="replace")
+        found = self._adapter.find(data)
+        found += [(HOST_PATH, "raw")] if HOST_PLACE.search(data) else []
+        self._written += [CanaryHit(*hit, "a frame to the worker") for hit in found]
         ended = run.end is End.VALUE or (run.outcome or {}).get("category") == "protocol"
         if ended and isinstance(run.spec.script, list) and not self._rig.started:
             raise FaultError("adapter", "the run ended, and ${worker} was not started")
 
     def _add(self, spec: RunSpec, session: int, options: Mapping[str, Any]) -> LiveRun:
         if self._rig is not None and spec.script is not None:
-            self._rig.play(spec.script)
+            self._rig.play(self._adapter.canaries.fill(spec.script))
         before, after = self._opened["wrap"]
         prelude = self._opened["prelude"] if spec.uses_host and not spec.raw else ""
         prelude = f"{prelude}{LF}" if prelude else ""
@@ -365,6 +380,7 @@ class Trial:
         hits = [
             *leaks_of(runs, "run", self._adapter.find),
             *leaks_of(then, "then", self._adapter.find),
+            *self._written,
             *self._adapter.take_hits(),
         ]
         notes += [f"stdout: {line}" for line in self._adapter.take_noise()]

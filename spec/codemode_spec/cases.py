@@ -84,6 +84,12 @@ class ReadyCase:
     then: tuple[RunSpec, ...]
     then_expected: tuple[Expectation, ...]
 
+    @property
+    def asks_for_processes(self) -> bool:
+        """Whether anything is expected of the worker processes."""
+        expected = (*self.expected, *self.then_expected)
+        return any(legal.processes for one in expected if one for legal in one.any_of)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -220,7 +221,21 @@ def _check_scripts(file: str, case: Case, scripts: set[str]) -> list[Problem]:
     """The steps of a scripted end, with their templates filled."""
     kind = "exchange" if "parent" in case.data else "scenario"
     return [
-        Problem(file, f"/{case.id}/steps{one.path}", one.reason)
+        Problem(file, f"/{case.id}/steps/{number}{path}", reason)
         for script in sorted(scripts)
-        for one in schemas.problems(kind, json.loads(script), file, "steps", strict=True)
+        for number, step in enumerate(json.loads(script))
+        for path, reason in _step_faults(kind, json.dumps(step))
     ]
+
+
+@cache
+def _step_faults(kind: str, text: str) -> list[tuple[str, str]]:
+    """What is wrong with one step, as path and reason; most cases have the same ones."""
+    step = json.loads(text)
+    known = schemas.schema(kind)["$defs"]["step"]["oneOf"]
+    names = [entry["$ref"].rpartition("/")[2] for entry in known]
+    named = [name for name in names if name in step]
+    if len(named) != 1:
+        return [("", f"a step has one of: {', '.join(names)}")]
+    found = schemas.problems(kind, step, "", named[0], strict=True)
+    return [(one.path, one.reason) for one in found]

@@ -18,7 +18,7 @@ from codemode_conformance.failures import UsageError
 from codemode_conformance.install import install
 from codemode_conformance.report import json_report
 from codemode_conformance.report.terminal import Terminal
-from codemode_conformance.roles import add_role, role_name, role_of
+from codemode_conformance.roles import add_role, role_for, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.summary import Summary
 from codemode_conformance.target import find_target
@@ -91,7 +91,8 @@ def execute(arguments: argparse.Namespace) -> int:
     for _, path in arguments.report:
         _try(path)
     target = find_target(arguments.target)
-    name = role_name(target, arguments.role)
+    name = role_for(target, arguments.role, cases)
+    cases = [case for case in cases if name in case.roles]
     installed = install(target, _say)
     with contextlib.ExitStack() as open_roles:
         roles = [open_roles.enter_context(role_of(installed, name)) for _ in range(arguments.jobs)]
@@ -102,7 +103,7 @@ def execute(arguments: argparse.Namespace) -> int:
             identity,
             roles[0].effective,
             datetime.now(UTC).isoformat(timespec="seconds"),
-            of=len(specification.cases),
+            of=sum(name in case.roles for case in specification.cases.values()),
             role=name,
         )
         terminal = Terminal(summary)

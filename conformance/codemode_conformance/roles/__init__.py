@@ -10,7 +10,7 @@ from codemode_conformance.roles.parent import ParentRole
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from codemode_spec import Case
@@ -65,6 +65,23 @@ def role_name(target: Target, wanted: str | None = None) -> str:
         return wanted
     have = ", ".join(offered) or "none that the suite can test"
     raise UsageError(f"--role {wanted or '...'}: {target.file} offers {have}")
+
+
+def role_for(target: Target, wanted: str | None, cases: Iterable[Case]) -> str:
+    """The role in which these cases are put to the target; UsageError where none of them can be.
+
+    Without a wish it is the first that the target offers and any of the cases is for.
+    """
+    there = {role for case in cases for role in case.roles}
+    name = role_name(target, wanted)
+    if wanted is None and name not in there:
+        offered = [role for role in target.roles if role in BUILT and role in there]
+        name = offered[0] if offered else name
+    if name not in there:
+        raise UsageError(
+            f"no chosen case is for the {name} role; they are for: {', '.join(sorted(there))}"
+        )
+    return name
 
 
 def role_of(installed: Installed, name: str) -> Role:
