@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives the reference: one `Parent` for each session, one `invoke` for each run.
 
-With words, they are the command of the worker that it starts.
+The words of the command may be `--profile NAME`, and `--worker COMMAND` for the worker that is
+started instead of our own.
 """
 
+import argparse
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Collection
@@ -19,19 +21,23 @@ from codemode_reference.cli import version
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 TABLES = load_tables()
-PROFILE = TABLES.profiles[DEFAULT_PROFILE]
+_options = argparse.ArgumentParser()
+_options.add_argument("--profile", choices=TABLES.profiles, default=DEFAULT_PROFILE)
+_options.add_argument("--worker")
+NAME = _options.parse_args().profile
+# In the parent role: the worker of the suite.
+WORKER = [_options.parse_args().worker] if _options.parse_args().worker else None
+PROFILE = TABLES.profiles[NAME]
 # Rows that only operations with a cost are charged to, and those of a case have none.
-NOT_CHARGED = {"pages", "snapshots"}
+NOT_CHARGED = {"pages", "snapshots"} & PROFILE.rows.keys()
 SETTABLE = [name for name in PROFILE.rows if name not in NOT_CHARGED]
 PRELUDE = (
     "const host = {call: (name, args) => codemode.call(name, args), "
     "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};"
 )
 AT_ONCE = 4
-# In the parent role: the worker of the suite instead of our own.
-WORKER = sys.argv[1:] or None
 IDENTITY = {
-    "target": "reference",
+    "target": "reference" if NAME == DEFAULT_PROFILE else f"reference-{NAME}",
     "version": version(),
     "language": ["javascript"],
     "settable": SETTABLE,
@@ -70,7 +76,7 @@ class Session:
             Operation(op["name"], self.handler(op["name"]), op["effect"], op["arguments"])
             for op in ops
         ]
-        self.parent = Parent(policy, operations, worker_command=WORKER)
+        self.parent = Parent(policy, operations, profile=NAME, worker_command=WORKER)
         self.effective = {
             name: {"value": "unknown", "from": "documented"}
             if name in NOT_CHARGED
@@ -107,7 +113,7 @@ class Session:
 
 async def opener(policy: dict[str, Any], ops: list[Any], _session: Any) -> Any:
     """Open a session, or say why not; a row that is null is left out."""
-    rows = {**default_policy(), **policy}
+    rows = {**default_policy(NAME), **policy}
     try:
         session = Session({row: n for row, n in rows.items() if n is not None}, policy, ops)
     except PolicyError as error:
