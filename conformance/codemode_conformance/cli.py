@@ -17,6 +17,7 @@ from codemode_conformance import kin
 from codemode_conformance.commands import (
     ask,
     explain,
+    init,
     installing,
     listing,
     run,
@@ -41,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"cmconf {suite_version()}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for command in (run, listing, explain, ask, smoke, installing, selftest, spec):
+    for command in (run, listing, explain, ask, smoke, init, installing, selftest, spec):
         command.add(commands)
     return top
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from codemode_spec.cases import Case
 
     from codemode_conformance.install import Installed
+    from codemode_conformance.roles.rig import Rig
+    from codemode_conformance.target import Command, Target
 
 MOST_FAILED_STARTS: Final = 3
 """So many starts in a row may fail; each may take as long as a start is given."""
@@ -31,13 +33,13 @@ class Engine:
     """
 
     def __init__(self, installed: Installed) -> None:
-        if installed.target.engine is None:
-            raise StartError(f"{installed.target.file}: the target has no [engine]")
         self.starts = 0
         self._failed_starts = 0
         self.effective: Mapping[str, Any] = {}
         self._installed = installed
-        self._command = installed.target.engine
+        self._values = installed.values
+        self._command = self._chosen(installed.target)
+        self._rig: Rig | None = None
         self._adapter: Adapter | None = None
         self._identity: Identity | None = None
 
@@ -57,7 +59,7 @@ class Engine:
         """
         if self._adapter is None:
             try:
-                adapter = Adapter(self._command, self._installed.values)
+                adapter = Adapter(self._command, self._values)
             except StartError as error:
                 raise StartError(f"{self._installed.target.name}: {error}") from None
             self._adapter = adapter
@@ -67,7 +69,7 @@ class Engine:
                 reconcile(self._installed.target, adapter.identity, self.effective)
                 self._identity = adapter.identity
             elif adapter.identity != self._identity:
-                self.close()
+                self.restart()
                 raise StartError("started again, the adapter says something else of itself")
         assert self._identity is not None
         return self._identity
@@ -91,7 +93,7 @@ class Engine:
             return Attempt(Observation(case.id, fault=fault), None, spoiled=True)
         assert self._adapter is not None
         rows = numbers_of(self.effective)
-        attempt = Trial(self._adapter, case, self._command.grace_ms, rows).perform()
+        attempt = Trial(self._adapter, case, self._command.grace_ms, rows, self._rig).perform()
         if attempt.spoiled or self._adapter.gone is not None:
             self.restart()
         return attempt
@@ -105,6 +107,11 @@ class Engine:
         adapter, self._adapter = self._adapter, None
         if adapter is not None:
             adapter.stop()
+
+    def _chosen(self, target: Target) -> Command:
+        if target.engine is None:
+            raise StartError(f"{target.file}: the target has no [engine]")
+        return target.engine
 
     def _defaults(self, adapter: Adapter) -> Mapping[str, Any]:
         channel = Channel(adapter, self._command.grace_ms, host_wait_excluded=False)

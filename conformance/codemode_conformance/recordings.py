@@ -11,6 +11,8 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
+from codemode_conformance.evidence import Fact, State
+from codemode_conformance.frames import FrameSeen
 from codemode_conformance.observation import (
     Call,
     CanaryHit,
@@ -120,6 +122,11 @@ def _run(data: dict[str, Any]) -> Run:
                 Call(**{**call, "args": _value(call["args"])}) for call in data["calls"]
             ),
             "logs": tuple(data["logs"]),
+            "frames": tuple(FrameSeen(**frame) for frame in data.get("frames", ())),
+            "facts": tuple(
+                Fact(fact["name"], State(fact["state"]), fact["detail"])
+                for fact in data.get("facts", ())
+            ),
         }
     )
 

@@ -112,7 +112,7 @@ def _correct(
     rows |= {WRAPPER: 0, **case.prefer} | {n: v for n, v in case.set.items() if isinstance(v, int)}
     seen = set()
     for alternatives in alternatives_of(case, specification):
-        for language in sorted({language for program in case.programs for language in program}):
+        for language in case.languages:
             try:
                 ready = case.resolve(rows, {**profile.alternatives, **alternatives}, language)
             except NotApplicable:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from codemode_conformance.baseline import Comparison
+from codemode_conformance.capabilities import Powers
+from codemode_conformance.quarantine import Dispute, disputes, set_apart
 from codemode_conformance.verdicts import LOOK_AT, Verdict
 
 if TYPE_CHECKING:
@@ -15,14 +18,18 @@ if TYPE_CHECKING:
 
     from codemode_spec import Requirement, Specification
 
+    from codemode_conformance.accuracy import Measured
     from codemode_conformance.identity import Identity
     from codemode_conformance.target import Target
     from codemode_conformance.verdicts import CaseVerdict, LayerVerdict
 
 CONFORMING = 0
 FAILED = 1
+STALE_BASELINE = 4
 SUITE_FAULT = 5
 INTERRUPTED = 130
+
+_JUDGED = (Verdict.PASS, Verdict.FAIL, Verdict.FLAKY, Verdict.XFAIL, Verdict.XPASS)
 
 
 def suite_version() -> str:
@@ -30,11 +37,26 @@ def suite_version() -> str:
     return version("codemode-conformance")
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which cases a run was to put to its target, and how.
+
+    `chosen` counts the cases in all shards, `shard` is (number, of). `seed` 0 keeps the order of
+    ids. `filters` are the options that chose cases, as they were given.
+    """
+
+    chosen: int
+    filters: tuple[str, ...] = ()
+    shard: tuple[int, int] | None = None
+    seed: int = 0
+    repeat: int = 1
+
+
 @dataclass(slots=True)
 class Summary:
     """What was run and what came of it. `of` is the number of cases there are in all.
 
-    `role` is the one in which the target was tested.
+    `role` is the one in which the target was tested; `stopped` says why it ended early, if so.
     """
 
     specification: Specification
@@ -47,6 +69,23 @@ class Summary:
     verdicts: list[CaseVerdict] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
+    stopped: str = ""
+    plan: Plan | None = None
+    comparison: Comparison = field(default_factory=Comparison)
+    disputed: tuple[Dispute, ...] = field(default_factory=disputes)
+    powers: Powers = field(default_factory=Powers)
+    accuracy: list[Measured] = field(default_factory=list)
+
+    def add(self, entry: CaseVerdict) -> CaseVerdict:
+        """Take in the next verdict; returns it as it counts, by the quarantine and the baseline."""
+        counted = self.comparison.hold(set_apart(entry, self.disputed))
+        self.verdicts.append(counted)
+        return counted
+
+    @property
+    def complete(self) -> bool:
+        """Whether every case of the suite was run."""
+        return len(self.verdicts) == self.of and not self.interrupted
 
     @property
     def totals(self) -> Counter[Verdict]:
@@ -90,11 +129,7 @@ class Summary:
     @property
     def not_judged(self) -> list[Requirement]:
         """Those of which nothing was judged: no case yet, another role, or not for this target."""
-        judged = {
-            layer.requirement.id
-            for layer in self.layers
-            if layer.verdict in (Verdict.PASS, Verdict.FAIL, Verdict.FLAKY)
-        }
+        judged = {layer.requirement.id for layer in self.layers if layer.verdict in _JUDGED}
         return [item for item in self.asked if item.id not in judged]
 
     @property
@@ -102,7 +137,7 @@ class Summary:
         """The first that applies of what `cmconf run` may end with."""
         if self.interrupted:
             return INTERRUPTED
-        judged = (Verdict.PASS, Verdict.FAIL, Verdict.ERROR, Verdict.FLAKY)
+        judged = (*_JUDGED, Verdict.ERROR)
         if not any(entry.verdict in judged for entry in self.verdicts):
             return SUITE_FAULT
         if any(
@@ -112,6 +147,8 @@ class Summary:
             return FAILED
         if any(layer.verdict is Verdict.ERROR for layer in self.layers):
             return SUITE_FAULT
+        if self.comparison.complaints or self.totals[Verdict.XPASS]:
+            return STALE_BASELINE
         return CONFORMING
 
     @property

@@ -147,8 +147,14 @@ def test_the_reference_conforms_on_a_few_cases_and_its_report_fits_the_schema(
     assert problems("report", report, "report.json") == []
     assert report["cases_digest"] == specification.cases_digest
     assert report["totals"] == {"pass": 12}
-    chosen = {"role": "engine", "cases": 12, "of": len(specification.cases), "complete": False}
-    assert report["selection"] == chosen
+    assert report["selection"] == {
+        "role": "engine",
+        "cases": 12,
+        "of": len(specification.cases),
+        "complete": False,
+        "chosen": 12,
+        "filters": ["--case", "ret.value", "--case", "tim.deadline-kept"],
+    }
     kept = next(entry for entry in report["cases"] if entry["id"] == "tim.deadline-kept")
     assert kept["reproduce"] == "cmconf run --target reference --case tim.deadline-kept"
     assert 300 <= kept["evidence"]["runs"][0]["elapsed_ms"] <= 800

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from codemode_fuzz.covering import ASKED, LEAST, covered
-from codemode_fuzz.merging import merge_folders
+from codemode_fuzz.merging import MERGED, merge_folders
+from codemode_fuzz.promoting import FOUND as FOUND_PREFIX
 from codemode_fuzz.promoting import promote
 from codemode_fuzz.proving import prove
 from codemode_fuzz.replay import corpus, files, replay
@@ -65,11 +66,15 @@ def _replay(words: list[str]) -> int:
 def _seeds(words: list[str]) -> int:
     if (status := _unknown(words[:1] or [""])) is not None:
         return status
-    if len(words) != 2:
-        return wrong("seeds takes a target and one folder")
-    folder = Path(words[1])
-    folder.mkdir(parents=True, exist_ok=True)
+    if len(words) > 2:
+        return wrong("seeds takes a target and at most one folder")
     seeds = load(words[0]).seeds()
+    folder = Path(words[1]) if len(words) == 2 else corpus(words[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    if len(words) == 1:
+        for path in files([folder]):
+            if path.stem not in seeds and not path.name.startswith((FOUND_PREFIX, MERGED)):
+                path.unlink()
     for seed, data in seeds.items():
         (folder / f"{seed}.bin").write_bytes(data)
     print(f"{len(seeds)} seeds, {sum(map(len, seeds.values()))} bytes")
@@ -197,7 +202,8 @@ VERBS: Final = {
         _walk,
     ),
     "seeds": Verb(
-        "python -m codemode_fuzz seeds TARGET FOLDER\n    write the seeds that the mutators make",
+        "python -m codemode_fuzz seeds TARGET [FOLDER]\n"
+        "    write the seeds that the mutators make; without FOLDER those of the repository, anew",
         _seeds,
     ),
     "merge": Verb(

@@ -170,7 +170,7 @@ def test_a_replayed_finding_is_told(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "words",
     [
-        *(["nothing"], ["replay"], ["seeds", "frames"], ["replay", "frames", "no/such"]),
+        *(["nothing"], ["replay"], ["seeds"], ["replay", "frames", "no/such"]),
         *(["seeds", "nothing", "x"], ["walk", "nothing"], ["walk", "-runs=x"], ["merge"]),
         *(["merge", "frames", "no/such"], ["coverage", "nothing"], ["prove", "x"], ["promote"]),
         *(["promote", "nothing", "x", "name"], ["promote", "frames", "no/such", "name"]),

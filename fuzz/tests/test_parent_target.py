@@ -8,10 +8,10 @@ from codemode_fuzz.parent import oracle
 from codemode_fuzz.parent.making import mutate_script, script_seeds
 from codemode_fuzz.parent.oracle import check_parent, session
 from codemode_fuzz.parent.script import SMALL, Step, read
-from codemode_reference import session as sessions
-from codemode_reference.errors import Failure, Success
+from codemode_reference.actions import Dispatch, End, Write
+from codemode_reference.errors import Failure, Success, failure
 from codemode_reference.ledger import Ledger
-from codemode_reference.session import Dispatch, End, Session, Write
+from codemode_reference.session import Session
 
 CALL = '{"type":"host_call","invocation_id":1,"call_id":%d,"operation":"%s","arguments":{"n":1}}'
 ENDED = '{"type":"result","invocation_id":1,"ok":true,"value_present":true,"value":%s}'
@@ -150,7 +150,7 @@ def test_a_page_that_is_given_back_is_found(monkeypatch):
 
     def reserve(self, operation, cost):
         if self.snapshots + cost.snapshots > self.policy["snapshots"]:
-            return sessions.failure("snapshots_limit", operation=operation, limit=1)
+            return failure("snapshots_limit", operation=operation, limit=1)
         self.pages += cost.pages
         self.snapshots += cost.snapshots
         return None

@@ -28,14 +28,15 @@ from codemode_reference import Failure, Operation, OperationError, Parent, Succe
 from codemode_reference.bundle import worker_program
 from codemode_reference.operations import Cost
 from codemode_reference.protection import install
+from codemode_spec.tables import DEFAULT_PROFILE
 from kinds import Plan, plan
 from leftovers import children, descriptors, processes, resident, threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from codemode_reference.actions import Outcome
     from codemode_reference.evidence import Stats
-    from codemode_reference.session import Outcome
 
 HERE = Path(__file__).resolve().parent
 HOSTILE = HERE.parents[1] / "conformance/codemode_conformance/roles/hostile/worker.py"
@@ -133,7 +134,7 @@ class Soak:
         """All of it."""
         program = self._folder / "program"
         program.mkdir()
-        words, _ = install(program, worker_program())
+        words, _ = install(program, worker_program(DEFAULT_PROFILE))
         # In the folder, so that each process of ours names it.
         scenarios = shutil.copy(HERE / "scenarios.json", program)
         switch = [sys.executable, "-I", "-S", str(HERE / "switch.py"), str(HOSTILE)]

@@ -48,10 +48,12 @@ class Outcome:
     `value_absent` asks for success without a value; `odd` lists what JSON would lose of `value`.
     `error_table` names what of a failure must be as the table says for its code (`fields`,
     `message`), `error_has` texts that it has, whatever they say. `canaries` are secrets that must
-    not be emitted, `limited` rows of which one must have a limit.
+    not be emitted, `limited` rows of which one must have a limit, `record` parts of the target's
+    record of the calls. `status` is how the worker exits;
+    `frames` names what holds of every frame of the target, `processes` what holds of its workers.
     """
 
-    outcome: str  # value | failure | any
+    outcome: str  # value | failure | any | exit
     value: Any = UNSET
     value_absent: bool = False
     odd: Odd = ()
@@ -66,6 +68,10 @@ class Outcome:
     overlap: int | None = None
     canaries: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
+    record: Mapping[str, Any] | None = None
+    status: int | None = None
+    frames: tuple[str, ...] = ()
+    processes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,10 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         overlap=entry.get("overlap"),
         canaries=tuple(entry.get("evidence", {}).get("canaries", ())),
         limited=tuple(entry.get("evidence", {}).get("limited", ())),
+        record=entry.get("evidence", {}).get("record"),
+        status=entry.get("status"),
+        frames=tuple(entry.get("evidence", {}).get("frames", ())),
+        processes=tuple(entry.get("evidence", {}).get("processes", ())),
     )
 
 

@@ -10,9 +10,9 @@ import codemode_spec
 
 from codemode_conformance import recordings
 from codemode_conformance.commands.selection import add_selection, select
-from codemode_conformance.engine import Engine
 from codemode_conformance.failures import UsageError
 from codemode_conformance.install import install
+from codemode_conformance.roles import BUILT, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.selftest import prove
 from codemode_conformance.target import find_target
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import argparse
 
     from codemode_spec import Specification
+
+    from codemode_conformance.verdicts import CaseVerdict
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -70,9 +72,15 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _record(specification: Specification, path: Path) -> None:
     installed = install(find_target("reference"), lambda line: print(line, file=sys.stderr))
-    with Engine(installed) as engine:
-        identity = engine.start()
-        verdicts = list(run_cases([engine], identity, specification, specification.cases.values()))
+    verdicts: list[CaseVerdict] = []
+    left = dict(specification.cases)
+    for name in installed.target.roles:
+        cases = [left.pop(case.id) for case in list(left.values()) if name in case.roles]
+        if name not in BUILT or not cases:
+            continue
+        with role_of(installed, name) as role:
+            identity = role.start()
+            verdicts += run_cases([role], identity, specification, cases, name)
     bad = [entry.case.id for entry in verdicts if entry.verdict in (Verdict.FAIL, Verdict.ERROR)]
     if bad:
         raise UsageError(f"the reference does not pass {', '.join(bad)}; record when it does")

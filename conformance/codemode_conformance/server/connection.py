@@ -132,6 +132,19 @@ class Connection:
         # Made by the SDK: the connection closed, or something else than an answer came.
         return None if error.code == mcp.CONNECTION_CLOSED else error
 
+    async def tools(self, seconds: float) -> list[dict[str, Any]]:
+        """The tools of the server, as it lists them on its first page; StartError."""
+        assert self._session is not None
+        task = asyncio.ensure_future(self._session.list_tools())
+        await asyncio.wait({task}, timeout=seconds)
+        error = task.exception() if task.done() and not task.cancelled() else None
+        found = None if error is not None or not task.done() else task.result()
+        await abandon(task)
+        if found is None:
+            why = told(error) if error is not None else f"no answer within {seconds:g} s"
+            raise StartError(f"its tools cannot be listed: {why}")
+        return [tool.model_dump(by_alias=True, mode="json") for tool in found.tools]
+
     async def cancel(self, request: Request) -> None:
         """Tell the server that the request is cancelled."""
         assert self._session is not None

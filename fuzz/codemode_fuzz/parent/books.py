@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from codemode_reference.actions import Dispatch, End, Settled, Write
 from codemode_reference.errors import Failure, Success
-from codemode_reference.session import Dispatch, End, Settled, Write
 from codemode_spec.sizes import size_of
 from codemode_spec.tables import load_tables
 
@@ -17,7 +17,7 @@ from codemode_fuzz.parent.prophet import INVOCATION
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from codemode_reference.session import Action
+    from codemode_reference.actions import Action
 
 CANARY = "canary-6f1c"
 """What stands in a field for people; no byte to a worker and no outcome may have it."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from codemode_reference.actions import Closed, Dispatch, End, Settled, Write
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, Success
-from codemode_reference.session import Closed, Dispatch, End, Session, Settled, Write
+from codemode_reference.session import Session
 from codemode_spec.model import terms
 from codemode_spec.tables import load_tables
 
@@ -23,7 +24,7 @@ from codemode_fuzz.value.building import build
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from codemode_reference.session import Action
+    from codemode_reference.actions import Action
 
 Made: TypeAlias = Callable[["Mapping[str, int]", bool], Session]
 _ENDPOINT: Final = load_tables().endpoints["parent"]

@@ -45,6 +45,44 @@ _LINES: Final = (
     *(b'text = "("', b'env = { A = "1" }', b'lock = "no.json"', b'lock = "package-lock.json"'),
 )
 MINIMAL: Final = b'format = 1\n[target]\nname = "t"\nversion = "1"\n[engine]\ncommand = ["x"]\n'
+SERVER: Final = b"""format = 1
+[target]
+name = "s"
+version = "1"
+probe = { file = "${cache}/p.json", pointer = "/version" }
+[install]
+node = ">=20"
+lock = "package-lock.json"
+steps = [["npm", "ci"]]
+scripts_allowed = ["x: builds"]
+[server]
+transport = "stdio"
+command = ["${node}", "${cache}/x.js"]
+tool = "run"
+restart_every = 10
+operations = "none"
+[server.arguments]
+program = "code"
+"options.timeout_ms" = "timeout"
+[server.answer]
+success = { pointer = "/structured/success", equals = true }
+value = { pointer = "/structured/result" }
+message = { pointer = "/structured/error" }
+[[server.answer.failure]]
+text = "^Timeout"
+category = "time"
+[server.identity]
+language = ["javascript"]
+mapping = "text"
+capabilities = ["options.timeout"]
+settable = []
+[server.identity.alternatives]
+script_style = "async"
+[server.identity.effective]
+wall_time_ms = { value = 30000, from = "documented" }
+[claims]
+"policy.wall_time_ms" = "https://example.org"
+"""
 
 
 def mutate_file(data: bytes, max_size: int, seed: int) -> bytes:
@@ -79,22 +117,23 @@ def _change(rng: Random, lines: list[bytes]) -> None:
 
 
 def file_seeds() -> dict[str, bytes]:
-    """The shipped files, a minimal one, and each wrong value and line in it."""
-    seeds = {f"shipped-{name}": _shipped(name) for name in shipped_targets()}
-    seeds["minimal"] = MINIMAL
+    """An engine, a server, each wrong value and line in them; nothing of the shipped files."""
+    seeds = {"engine": MINIMAL, "server": SERVER}
     for number, value in enumerate(_VALUES):
         seeds[f"value-{number:02}"] = MINIMAL.replace(b'"t"', value)
         seeds[f"word-{number:02}"] = MINIMAL.replace(b'"x"', value)
     for number, line in enumerate(_LINES):
         seeds[f"line-{number:02}"] = MINIMAL + line + b"\n"
-    for number in range(30):
-        made = mutate_file(b"", 4096, number)
-        seeds[f"made-{number:02}"] = made
+    for number in range(40):
+        rng = Random(f"file {number}")
+        lines = SERVER.split(b"\n")
+        _change(rng, lines)
+        seeds[f"made-{number:02}"] = b"\n".join(lines)
     return seeds
 
 
 def _bases() -> list[bytes]:
-    return [MINIMAL, *map(_shipped, shipped_targets())]
+    return [MINIMAL, SERVER, *map(_shipped, shipped_targets())]
 
 
 def _shipped(name: str) -> bytes:

@@ -20,7 +20,7 @@ INSTRUMENTED: Final = {
     ),
     "parent": _modules(
         "codemode_reference",
-        *("session", "ledger", "claims", "protocol", "evidence", "wire", "lines", "frames"),
+        *("session", "calls", "ledger", "claims", "protocol", "evidence", "lines", "frames"),
         *("strict_json", "values", "arguments", "errors"),
     ),
     "values": _modules("codemode_reference", "values", "strict_json"),
