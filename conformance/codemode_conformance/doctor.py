@@ -91,7 +91,7 @@ def _run(legal: Outcome) -> Run:
     return Run(
         program="",
         end=End.VALUE,
-        elapsed_ms=1.0,
+        elapsed_ms=float(legal.not_before_ms or 1),
         value=value,
         calls=made,
         evidence=_recorded(legal.record),

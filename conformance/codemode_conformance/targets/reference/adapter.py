@@ -39,7 +39,7 @@ SETTABLE = [name for name in PROFILE.rows if name not in NOT_CHARGED]
 PRELUDES = {
     "async": "const host = {call: (name, args) => codemode.call(name, args), "
     "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};",
-    "sync": "const host = {call: (...given) => tools.call(...given), "
+    "sync": "const host = {call: (name, args) => tools.call(name, args), "
     "all: (calls) => tools.callAll(calls.map(([name, args]) => ({name, args}))), "
     "api: tools, list: () => tools.list(), search: (text) => tools.search(text), "
     "describe: (name) => tools.describe(name), budget: () => tools.budget()};",
