@@ -20,6 +20,8 @@ from codemode_conformance.commands import (
     init,
     installing,
     listing,
+    merge,
+    repro,
     run,
     selftest,
     smoke,
@@ -42,7 +44,10 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"cmconf {suite_version()}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for command in (run, listing, explain, ask, smoke, init, installing, selftest, spec):
+    for command in (
+        *(run, listing, explain, ask, smoke, init, installing),
+        *(merge, repro, selftest, spec),
+    ):
         command.add(commands)
     return top
 

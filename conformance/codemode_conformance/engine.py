@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from codemode_spec.cases import Case
 
     from codemode_conformance.install import Installed
+    from codemode_conformance.transcript import Transcript
 
 MOST_FAILED_STARTS: Final = 3
 """So many starts in a row may fail; each may take as long as a start is given."""
@@ -30,13 +31,14 @@ class Engine:
     use an engine each.
     """
 
-    def __init__(self, installed: Installed) -> None:
+    def __init__(self, installed: Installed, transcript: Transcript | None = None) -> None:
         if installed.target.engine is None:
             raise StartError(f"{installed.target.file}: the target has no [engine]")
         self.starts = 0
         self._failed_starts = 0
         self.effective: Mapping[str, Any] = {}
         self._installed = installed
+        self._transcript = transcript
         self._command = installed.target.engine
         self._adapter: Adapter | None = None
         self._identity: Identity | None = None
@@ -57,7 +59,9 @@ class Engine:
         """
         if self._adapter is None:
             try:
-                adapter = Adapter(self._command, self._installed.values)
+                adapter = Adapter(
+                    self._command, self._installed.values, transcript=self._transcript
+                )
             except StartError as error:
                 raise StartError(f"{self._installed.target.name}: {error}") from None
             self._adapter = adapter
