@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final, Self
 
 from codemode_conformance.adapter import Adapter
@@ -99,6 +100,14 @@ class Engine:
         if attempt.spoiled or self._adapter.gone is not None:
             self.restart()
         return attempt
+
+    def ping(self, seconds: float) -> bool:
+        """Whether the adapter, which must be started, answers a ping in this time."""
+        assert self._adapter is not None
+        channel = Channel(self._adapter, self._command.grace_ms, host_wait_excluded=False)
+        with contextlib.suppress(FaultError):
+            return channel.ping(seconds)
+        return False
 
     def restart(self) -> None:
         """Take a fresh process for the next case."""

@@ -6,6 +6,7 @@ and what the suite knows itself (titles, requirements, classes, lines to run) is
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.schemas import problems
@@ -69,14 +70,14 @@ def restore(report: dict[str, Any], specification: Specification, path: Path) ->
     role = report["selection"]["role"]
     if role not in ROLES:
         raise UsageError(f"{path}: there is no role {cut(role)}")
-    seen = set()
+    for name, times in Counter(entry["id"] for entry in report["cases"]).items():
+        if name not in specification.cases:
+            raise UsageError(f"{path}: {cut(name)} is no case of this suite")
+        if times > 1:
+            raise UsageError(f"{path}: {cut(name)} stands twice")
     for entry in report["cases"]:
         name = entry["id"]
-        case = specification.cases.get(name)
-        if case is None or name in seen:
-            what = "stands twice" if case else "is no case of this suite"
-            raise UsageError(f"{path}: {cut(name)} {what}")
-        seen.add(name)
+        case = specification.cases[name]
         if {x["layer"]: x["requirement"] for x in entry["layers"]} != dict(case.requirements):
             raise UsageError(f"{path}: {name}: its layers are not those of the case")
         _restore_case(report, entry, case, specification)
