@@ -5,11 +5,17 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from codemode_conformance.baseline import Comparison
 from codemode_conformance.capabilities import Powers
+from codemode_conformance.outcomes import (
+    CONFORMING,
+    FAILED,
+    INTERRUPTED,
+    STALE_BASELINE,
+    SUITE_FAULT,
+)
 from codemode_conformance.quarantine import Dispute, disputes, set_apart
 from codemode_conformance.verdicts import LOOK_AT, Verdict
 
@@ -23,18 +29,7 @@ if TYPE_CHECKING:
     from codemode_conformance.target import Target
     from codemode_conformance.verdicts import CaseVerdict, LayerVerdict
 
-CONFORMING = 0
-FAILED = 1
-STALE_BASELINE = 4
-SUITE_FAULT = 5
-INTERRUPTED = 130
-
 _JUDGED = (Verdict.PASS, Verdict.FAIL, Verdict.FLAKY, Verdict.XFAIL, Verdict.XPASS)
-
-
-def suite_version() -> str:
-    """The version of this distribution."""
-    return version("codemode-conformance")
 
 
 @dataclass(frozen=True, slots=True)
