@@ -20,6 +20,7 @@ from codemode_conformance.commands import (
     init,
     installing,
     listing,
+    matrix,
     run,
     selftest,
     smoke,
@@ -42,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"cmconf {suite_version()}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for command in (run, listing, explain, ask, smoke, init, installing, selftest, spec):
+    for command in (run, listing, explain, ask, smoke, init, installing, selftest, spec, matrix):
         command.add(commands)
     return top
 
