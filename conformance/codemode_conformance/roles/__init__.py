@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 from codemode_conformance.engine import Engine
 from codemode_conformance.failures import UsageError
 from codemode_conformance.roles.parent import ParentRole
+from codemode_conformance.roles.worker import WorkerRole
 
 if TYPE_CHECKING:
     import argparse
@@ -94,4 +95,6 @@ def role_of(installed: Installed, name: str, transcript: Transcript | None = Non
         return ServerRole(installed, transcript=transcript)
     if name == "parent":
         return ParentRole(installed, transcript)
+    if name == "worker":
+        return WorkerRole(installed)
     return Engine(installed, transcript)
