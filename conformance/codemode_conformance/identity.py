@@ -110,9 +110,10 @@ def reconcile(target: Target, identity: Identity, effective: Iterable[str] = ())
     """Compare identity and target file; ClaimError names both sides of every difference.
 
     Name and version must be those of the file (a server's identity leaves them out). Every key of
-    `Identity.claims` must stand in `[claims]`. Beyond these, `[claims]` may hold `policy.<row>`
-    for rows in `effective` (limits that cannot be set) and other capabilities that the identity
-    names; any further key is an error. `effective` names every settable row, and only rows.
+    `Identity.claims` must stand in `[claims]`, itself or as `policy.*` or `alternatives.*`. Beyond
+    these, `[claims]` may hold `policy.<row>` for rows in `effective` (limits that cannot be set)
+    and other capabilities that the identity names; any further key is an error. `effective` names
+    every settable row, and only rows. A profile that the file names has all its alternatives.
     """
     for what, there, here in (
         ("name", identity.target, target.name),
@@ -134,8 +135,10 @@ def reconcile(target: Target, identity: Identity, effective: Iterable[str] = ())
             f"it lacks: {_list(unnamed)}"
         )
     known = {f"policy.{row}" for row in named}
-    missing = identity.claims - set(target.claims)
-    extra = set(target.claims) - identity.claims - known - identity.capabilities
+    whole = {name for name in target.claims if name.endswith(".*")}
+    kinds = {_kind(name) for name in identity.claims}
+    missing = {name for name in identity.claims - set(target.claims) if _kind(name) not in whole}
+    extra = set(target.claims) - identity.claims - known - identity.capabilities - (whole & kinds)
     if missing or extra:
         parts = []
         if missing:
@@ -143,6 +146,26 @@ def reconcile(target: Target, identity: Identity, effective: Iterable[str] = ())
         if extra:
             parts.append(f"a link for what the target does not name: {_list(extra)}")
         raise ClaimError(f"{target.file}: claims: {'; '.join(parts)}")
+    if target.profile is not None:
+        _of_profile(target, identity, target.profile)
+
+
+def _kind(claim: str) -> str:
+    return f"{claim.partition('.')[0]}.*"
+
+
+def _of_profile(target: Target, identity: Identity, profile: str) -> None:
+    profiles = load_tables().profiles
+    if profile not in profiles:
+        known = _list(profiles)
+        raise ClaimError(f"{target.file}: target.profile {profile!r}: it is one of {known}")
+    chosen = profiles[profile].alternatives
+    other = [name for name in chosen if identity.alternatives.get(name) != chosen[name]]
+    if other:
+        raise ClaimError(
+            f"{target.file}: target.profile is {profile}, but the target has other "
+            f"alternatives: {_list(other)}; correct them, or drop the key"
+        )
 
 
 def _unknown_alternatives(declared: Mapping[str, Any]) -> list[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SHIPPED: Final = Path(__file__).parent / "targets"
 FILE_NAME: Final = "target.toml"
+REFERENCE: Final = "reference"
 ROLES: Final = ("engine", "server", "worker", "parent")
 PLACEHOLDERS: Final = ("here", "cache", "python", "node", "tmp", "port", "worker")
 _PLACEHOLDER: Final = re.compile(r"\$\{([^{}]*)\}")
@@ -91,7 +92,10 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One target file. `digest` covers the file and its lock; `folder` is `${here}`."""
+    """One target file. `digest` covers the file and its lock; `folder` is `${here}`.
+
+    `profile` is the profile of the specification that it has in every alternative, if it says so.
+    """
 
     name: str
     title: str
@@ -106,6 +110,7 @@ class Target:
     claims: Mapping[str, str]
     file: Path
     digest: str
+    profile: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -134,6 +139,16 @@ def find_target(name: str) -> Target:
     known = ", ".join(shipped_targets()) or "none"
     advice = f"give one of the shipped targets ({known}) or a path to a .toml file"
     raise TargetError(name, "", "there is no such target", advice)
+
+
+def reference_of(profile: str) -> str:
+    """The shipped target that is the reference with this profile; TargetError without one."""
+    for name in shipped_targets():
+        ours = name.startswith(REFERENCE)
+        if ours and load_target(SHIPPED / name / FILE_NAME).profile == profile:
+            return name
+    advice = "give the name of a profile, or a --target"
+    raise TargetError(profile, "", "the reference has no such profile", advice)
 
 
 def load_target(path: Path) -> Target:
@@ -251,5 +266,6 @@ def _target(path: Path, raw: bytes, data: Mapping[str, Any]) -> Target:
         claims=data.get("claims", {}),
         file=path,
         digest=digest.hexdigest(),
+        profile=about.get("profile"),
         **roles,
     )

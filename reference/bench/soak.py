@@ -28,6 +28,7 @@ from codemode_reference import Failure, Operation, OperationError, Parent, Succe
 from codemode_reference.bundle import worker_program
 from codemode_reference.operations import Cost
 from codemode_reference.protection import install
+from codemode_spec.tables import DEFAULT_PROFILE
 from kinds import Plan, plan
 from leftovers import children, descriptors, processes, resident, threads
 
@@ -133,7 +134,7 @@ class Soak:
         """All of it."""
         program = self._folder / "program"
         program.mkdir()
-        words, _ = install(program, worker_program())
+        words, _ = install(program, worker_program(DEFAULT_PROFILE))
         # In the folder, so that each process of ours names it.
         scenarios = shutil.copy(HERE / "scenarios.json", program)
         switch = [sys.executable, "-I", "-S", str(HERE / "switch.py"), str(HOSTILE)]

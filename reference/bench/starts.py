@@ -109,5 +109,5 @@ def without_layers(folder: Path) -> list[str]:
     data = worker_data(tables, tables.profiles[DEFAULT_PROFILE])
     data["hardening"]["linux"] = False
     path = folder / "worker.pyc"
-    path.write_bytes(pack(sources(), data))
+    path.write_bytes(pack(sources(DEFAULT_PROFILE), data))
     return [*PYTHON, str(path), str(os.getpid()), ""]

@@ -19,8 +19,9 @@ from string import Formatter
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from codemode_spec.tables import DEFAULT_PROFILE, load_tables
+from codemode_spec.tables import load_tables
 
+from codemode_reference.builds import BUILDS
 from codemode_reference.codes import Code, Reason
 from codemode_reference.rules import frame_rules
 from codemode_reference.seccomp import filter_program
@@ -30,30 +31,10 @@ if TYPE_CHECKING:
 
     from codemode_spec.tables import Profile, Tables
 
-# In the order in which they need each other.
-MODULES = (
-    *("policy", "lines", "strict_json", "frames", "protocol"),
-    *("native", "landlock", "hardening", "worker"),
-)
-# What they import; a search along the path for each would take longer than to load them all.
-_EXTENSIONS = ("_json", "resource", "_ctypes")
-# The first ones prepare the realm, the second ones need the `execute` frame. Half of what compiles
-# an engine's script is compiled late, when a program needs it: see js/late.js.
-PREPARING = ("primordials", "realm", "errors", "slots", "late", "snapshot")
-RUNNING = ("api", "main")
-LATE = ("objects", "calls", "words")
-# All that the late parts see. A name that is missing here would be looked up among the globals of
-# the program.
-SHARED = (
-    *("apply", "getPrototypeOf", "ownKeys", "isArray", "isError", "isRawJSON", "isView", "exec"),
-    *("stringify", "ErrorConstructor", "ObjectPrototype", "PromiseConstructor"),
-    *("WeakMapConstructor", "get", "put", "mark", "marked", "owns", "shows", "tag", "matches"),
-    *("unitAt", "cut", "define", "intrinsics", "NONE", "TAG", "ITERATOR", "stackLimit"),
-    *("TAGGED_SLOTS", "HIDDEN_SLOTS", "MOVING_SLOTS", "settings", "codes", "reasons", "messages"),
-    *("errorFields", "made", "doubtful", "dataText", "exhausted", "rejected", "session", "words"),
-    *("NOT_JSON", "LARGEST", "scalar", "quote", "byteLength", "newNode", "append", "snapshot"),
-)
+    from codemode_reference.builds import Build
 
+# What the modules import; a search along the path for each would take longer than to load them all.
+_EXTENSIONS = ("_json", "resource", "_ctypes")
 # Runs in the worker: loads extensions, makes modules of the parts, gives tables attributes, starts
 # `main` of the last module.
 _START = """
@@ -92,16 +73,16 @@ made.main(data, sys.argv[1:])
 
 
 @cache
-def worker_program() -> bytes:
-    """The contents of the worker's `.pyc`, for this interpreter. ImportError without an engine."""
+def worker_program(profile: str) -> bytes:
+    """The contents of a worker's `.pyc`, for this interpreter. ImportError without an engine."""
     tables = load_tables()
-    return pack(sources(), worker_data(tables, tables.profiles[DEFAULT_PROFILE]))
+    return pack(sources(profile), worker_data(tables, tables.profiles[profile]))
 
 
-def sources() -> dict[str, str]:
-    """The text of every module of the worker, the one with `main` last."""
+def sources(profile: str) -> dict[str, str]:
+    """The text of every module of the worker of a profile, the one with `main` last."""
     root = files(__package__)
-    return {name: (root / f"{name}.py").read_text() for name in MODULES}
+    return {name: (root / f"{name}.py").read_text() for name in BUILDS[profile].modules}
 
 
 def pack(modules: Mapping[str, str], data: dict[str, Any]) -> bytes:
@@ -147,6 +128,7 @@ def _without_lines(code: CodeType) -> CodeType:
 
 def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
     """What the worker takes from the tables, as plain data that marshal can hold."""
+    build = BUILDS[profile.name]
     endpoint = tables.endpoints["worker"]
     transitions = {
         state: {
@@ -158,8 +140,8 @@ def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
     rows = [row for row in profile.rows.values() if row.in_execute]
     return {
         "engine": _engine_path(),
-        "boot_script": boot_script(),
-        "late_parts": [late_part(name) for name in LATE],
+        "boot_script": boot_script(build),
+        "late_parts": [late_part(name, build) for name in build.late],
         "settings": json.dumps(script_settings(tables)),
         "rules": frame_rules(tables, profile),
         "codes": {code.name: code.value for code in Code},
@@ -185,11 +167,11 @@ def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
     }
 
 
-def boot_script() -> str:
+def boot_script(build: Build) -> str:
     """(settings, whether to wait, texts of the late parts) -> (`execute` frame -> `control`)."""
-    shared = f"const shared = {{ __proto__: null, {', '.join(SHARED)} }};"
-    preparing, running = map(_javascript, PREPARING), map(_javascript, RUNNING)
-    parameters = ", ".join(("settingsText", "waits", *(f"{name}Text" for name in LATE)))
+    shared = f"const shared = {{ __proto__: null, {', '.join(build.shared)} }};"
+    preparing, running = map(_javascript, build.preparing), map(_javascript, build.running)
+    parameters = ", ".join(("settingsText", "waits", *(f"{name}Text" for name in build.late)))
     return "\n".join(
         (
             f'(function ({parameters}) {{ "use strict";',
@@ -204,10 +186,10 @@ def boot_script() -> str:
     )
 
 
-def late_part(name: str) -> str:
+def late_part(name: str, build: Build) -> str:
     """What is shared -> what the part of the script gives."""
     return (
-        f'(function (shared) {{ "use strict";\nconst {{ {", ".join(SHARED)} }} = shared;\n'
+        f'(function (shared) {{ "use strict";\nconst {{ {", ".join(build.shared)} }} = shared;\n'
         f"{_javascript(name)}\n}})"
     )
 

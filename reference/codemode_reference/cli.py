@@ -12,6 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codemode_spec.tables import DEFAULT_PROFILE, load_tables
+
 from codemode_reference.codes import Code
 from codemode_reference.demonstration import operations
 from codemode_reference.errors import Failure, PolicyError
@@ -52,7 +54,7 @@ def _run_command(options: argparse.Namespace) -> int:
         print(f"cannot read {options.file}: {reason}", file=sys.stderr)
         return USAGE
     try:
-        outcome = asyncio.run(_run(source, dict(options.policy), options.require_hardening))
+        outcome = asyncio.run(_run(source, options))
     except PolicyError as error:
         print(f"{error.code}: {error}", file=sys.stderr)
         return USAGE if error.code == Code.invalid_policy else FAILED
@@ -63,12 +65,12 @@ def _run_command(options: argparse.Namespace) -> int:
     return _report(outcome, as_json=options.json)
 
 
-def _protection_command(_options: argparse.Namespace) -> int:
-    return asyncio.run(_protection())
+def _protection_command(options: argparse.Namespace) -> int:
+    return asyncio.run(_protection(options.profile))
 
 
-async def _protection() -> int:
-    parent = Parent()
+async def _protection(profile: str) -> int:
+    parent = Parent(profile=profile)
     print(parent.protection)
     await parent.close()
     return OK if parent.protection.protected else FAILED
@@ -87,13 +89,17 @@ def _serve_command(options: argparse.Namespace) -> int:
     return USAGE
 
 
-async def _run(source: str, rows: dict[str, int], required: bool) -> Outcome:  # noqa: FBT001
+async def _run(source: str, options: argparse.Namespace) -> Outcome:
     # What asyncio does for Ctrl-C: the invocation is cancelled and everything removed.
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    policy = {**default_policy(), **rows}
-    parent = Parent(policy, operations(), require_hardening=required)
+    parent = Parent(
+        {**default_policy(options.profile), **dict(options.policy)},
+        operations(),
+        profile=options.profile,
+        require_hardening=options.require_hardening,
+    )
     try:
         return await parent.invoke(source)
     finally:
@@ -162,14 +168,25 @@ def _parser() -> argparse.ArgumentParser:
         type=_row,
         help="set one row of the policy, such as wall_time_ms=500 (repeatable)",
     )
+    _add_profile(run)
     _add_requirement(run)
     run.add_argument("--json", action="store_true", help="value or failure as one line of JSON")
     shown = commands.add_parser(
         "protection", help="show what protects the parent from its workers on this machine"
     )
     shown.set_defaults(command=_protection_command)
+    _add_profile(shown)
     _add_serve(commands.add_parser("serve", help="serve an MCP client over stdin and stdout"))
     return parser
+
+
+def _add_profile(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--profile",
+        choices=sorted(load_tables().profiles),
+        default=DEFAULT_PROFILE,
+        help=f"policy, alternatives and script surface of a profile (default: {DEFAULT_PROFILE})",
+    )
 
 
 def _add_requirement(command: argparse.ArgumentParser) -> None:
@@ -182,6 +199,7 @@ def _add_requirement(command: argparse.ArgumentParser) -> None:
 
 def _add_serve(serve: argparse.ArgumentParser) -> None:
     serve.set_defaults(command=_serve_command)
+    _add_profile(serve)
     _add_requirement(serve)
     serve.add_argument(
         "--mode",

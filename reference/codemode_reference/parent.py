@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 _IDS = 10**15 - 1
 
 
-def default_policy() -> dict[str, int]:
+def default_policy(profile: str = DEFAULT_PROFILE) -> dict[str, int]:
     """Every row of the profile with its default: change what you need and pass it to `Parent`."""
-    return load_tables().profiles[DEFAULT_PROFILE].defaults()
+    return load_tables().profiles[profile].defaults()
 
 
 class _Invocation(NamedTuple):
@@ -55,29 +55,31 @@ class _Invocation(NamedTuple):
 class Parent:
     """Runs programs against `operations`, each one in a process of its own.
 
-    `policy` names every row of the profile (see `default_policy`). `worker_command` replaces the
-    worker program. `require_hardening` refuses a machine where a layer of `protection` is missing,
-    `started_ahead` keeps workers ready. Raises PolicyError for a policy or catalogue that is not
-    valid, RuntimeError where no thread can be started. Several invocations may run at once; `close`
-    when done.
+    `profile` is one of the specification, `policy` names every row of it (default: that of
+    `default_policy`). `worker_command` replaces the worker program. `require_hardening` refuses a
+    machine where a layer of `protection` is missing, `started_ahead` keeps workers ready. Raises
+    PolicyError for a policy or catalogue that is not valid, RuntimeError where no thread can be
+    started. Several invocations may run at once; `close` when done.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what few need is given by name
         self,
         policy: Mapping[str, object] | None = None,
         operations: Sequence[Operation] = (),
         *,
+        profile: str = DEFAULT_PROFILE,
         worker_command: Sequence[str] | None = None,
         require_hardening: bool = False,
         started_ahead: StartedAhead | int = 0,
     ) -> None:
         self._tables = load_tables()
-        self._profile = self._tables.profiles[DEFAULT_PROFILE]
+        self._profile = self._tables.profiles[profile]
         self.catalogue = Catalogue(operations)
         self._rules = frame_rules(self._tables, self._profile)
-        self.policy, self._head = self._valid(default_policy() if policy is None else policy)
+        rows = default_policy(profile) if policy is None else policy
+        self.policy, self._head = self._valid(rows)
         # Before there is a directory to clean up: without an engine this fails.
-        program = b"" if worker_command else worker_program()
+        program = b"" if worker_command else worker_program(profile)
         self._scratch = scratch.Scratch()
         try:
             if worker_command:

@@ -61,7 +61,9 @@ ALONE = [(attempt, layer) for attempt, layers in ATTEMPTS.items() for layer in l
 def hostile(tmp_path_factory):
     """`hostile(layers)`: what became of each attempt with only these layers, all for None."""
     tables = load_tables()
-    modules = {**sources(), "worker": HOSTILE.read_text()}
+    modules = sources(DEFAULT_PROFILE)
+    del modules["worker"], modules["pump"]
+    modules["worker"] = HOSTILE.read_text()
     path = tmp_path_factory.mktemp("hostile") / "worker.pyc"
     path.write_bytes(pack(modules, worker_data(tables, tables.profiles[DEFAULT_PROFILE])))
     known = {}

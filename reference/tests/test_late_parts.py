@@ -6,11 +6,15 @@ import re
 
 import pytest
 from codemode_reference import Failure, Operation, Parent, Success
-from codemode_reference.bundle import LATE, late_part
+from codemode_reference.builds import BUILDS
+from codemode_reference.bundle import late_part
 from codemode_reference.workers import StartedAhead
+from codemode_spec.tables import DEFAULT_PROFILE
 
+BUILD = BUILDS[DEFAULT_PROFILE]
+TEXTS = [late_part(name, BUILD) for name in BUILD.late]
 # Everything that a part could look up among the globals is there, and a trap.
-NAMES = sorted({name for part in LATE for name in re.findall(r"[A-Za-z_$]\w*", late_part(part))})
+NAMES = sorted({name for text in TEXTS for name in re.findall(r"[A-Za-z_$]\w*", text)})
 TRAPS = (
     "let hits = 0; { const self = globalThis, { defineProperty, ownKeys } = Reflect;"
     f"for (const name of [...ownKeys(self), ...{json.dumps(NAMES)}]) try {{"

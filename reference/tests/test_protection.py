@@ -23,7 +23,7 @@ LANDLOCK_CREATE_RULESET = "444"
 @pytest.fixture
 def program(tmp_path):
     """The worker's command, without words."""
-    return install(tmp_path, worker_program())[0][:-2]
+    return install(tmp_path, worker_program(DEFAULT_PROFILE))[0][:-2]
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def changed(tmp_path):
         data = worker_data(tables, tables.profiles[DEFAULT_PROFILE])
         data["hardening"].update(facts)
         path = tmp_path / "changed.pyc"
-        path.write_bytes(pack(sources(), data))
+        path.write_bytes(pack(sources(DEFAULT_PROFILE), data))
         return states(ask([sys.executable, "-I", "-S", "-E", str(path)], tmp_path))
 
     return report

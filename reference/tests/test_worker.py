@@ -6,13 +6,14 @@ import sys
 
 import pytest
 from codemode_reference.bundle import worker_program
+from codemode_spec.tables import DEFAULT_PROFILE
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     """The worker's file."""
     path = tmp_path_factory.mktemp("worker") / "worker.pyc"
-    path.write_bytes(worker_program())
+    path.write_bytes(worker_program(DEFAULT_PROFILE))
     return path
 
 

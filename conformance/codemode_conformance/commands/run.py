@@ -21,10 +21,12 @@ from codemode_conformance.report.terminal import Terminal
 from codemode_conformance.roles import add_role, role_name, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.summary import Summary
-from codemode_conformance.target import find_target
+from codemode_conformance.target import REFERENCE, find_target, reference_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from codemode_conformance.target import Target
 
 MOST_JOBS: Final = 64
 REPORTS: Final[dict[str, Callable[[Summary], str]]] = {"json": json_report.text}
@@ -41,9 +43,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--target",
-        default="reference",
         metavar="NAME|FILE",
         help="a shipped target, or a target file (default: reference)",
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="the reference with this profile; with --target, the profile that it must declare",
     )
     add_role(parser)
     add_selection(parser)
@@ -90,7 +96,7 @@ def execute(arguments: argparse.Namespace) -> int:
     cases = select(specification, arguments)
     for _, path in arguments.report:
         _try(path)
-    target = find_target(arguments.target)
+    target = _target(arguments.target, arguments.profile)
     name = role_name(target, arguments.role)
     installed = install(target, _say)
     with contextlib.ExitStack() as open_roles:
@@ -120,6 +126,19 @@ def execute(arguments: argparse.Namespace) -> int:
     for kind, path in arguments.report:
         _write(path, REPORTS[kind](summary))
     return summary.exit_code
+
+
+def _target(name: str | None, profile: str | None) -> Target:
+    known = codemode_spec.shipped().tables.profiles
+    if profile is not None and profile not in known:
+        raise UsageError(f"--profile {profile}: it is one of {', '.join(sorted(known))}")
+    if name is None:
+        return find_target(REFERENCE if profile is None else reference_of(profile))
+    target = find_target(name)
+    if profile not in (None, target.profile):
+        has = f"the profile {target.profile}" if target.profile else "no profile"
+        raise UsageError(f"--profile {profile}: {target.file} declares {has}")
+    return target
 
 
 def _say(line: str) -> None:

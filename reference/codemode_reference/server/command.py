@@ -38,12 +38,13 @@ def serve(options: Namespace, version: str) -> int:
 
     Raises OptionError or PolicyError, before anything is served.
     """
-    policy = {**default_policy(), **_policy(options.policy)}
+    policy = {**default_policy(options.profile), **_policy(options.policy)}
     operations = _operations(options)
     programs = options.mode == "code"
     parent = Parent(
         policy,
         operations,
+        profile=options.profile,
         require_hardening=options.require_hardening,
         started_ahead=1 if programs else 0,
     )

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives the reference: one `Parent` for each session, one `invoke` for each run."""
+"""Drives the reference: one `Parent` for each session, one `invoke` for each run.
 
+The words of the command may be `--profile NAME`.
+"""
+
+import argparse
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Collection
@@ -16,9 +20,12 @@ from codemode_reference.cli import version
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 TABLES = load_tables()
-PROFILE = TABLES.profiles[DEFAULT_PROFILE]
+_options = argparse.ArgumentParser()
+_options.add_argument("--profile", choices=TABLES.profiles, default=DEFAULT_PROFILE)
+NAME = _options.parse_args().profile
+PROFILE = TABLES.profiles[NAME]
 # Rows that only operations with a cost are charged to, and those of a case have none.
-NOT_CHARGED = {"pages", "snapshots"}
+NOT_CHARGED = {"pages", "snapshots"} & PROFILE.rows.keys()
 SETTABLE = [name for name in PROFILE.rows if name not in NOT_CHARGED]
 PRELUDE = (
     "const host = {call: (name, args) => codemode.call(name, args), "
@@ -26,7 +33,7 @@ PRELUDE = (
 )
 AT_ONCE = 4
 IDENTITY = {
-    "target": "reference",
+    "target": "reference" if NAME == DEFAULT_PROFILE else f"reference-{NAME}",
     "version": version(),
     "language": ["javascript"],
     "settable": SETTABLE,
@@ -65,7 +72,7 @@ class Session:
             Operation(op["name"], self.handler(op["name"]), op["effect"], op["arguments"])
             for op in ops
         ]
-        self.parent = Parent(policy, operations)
+        self.parent = Parent(policy, operations, profile=NAME)
         self.effective = {
             name: {"value": "unknown", "from": "documented"}
             if name in NOT_CHARGED
@@ -102,7 +109,7 @@ class Session:
 
 async def opener(policy: dict[str, Any], ops: list[Any], _session: Any) -> Any:
     """Open a session, or say why not; a row that is null is left out."""
-    rows = {**default_policy(), **policy}
+    rows = {**default_policy(NAME), **policy}
     try:
         session = Session({row: n for row, n in rows.items() if n is not None}, policy, ops)
     except PolicyError as error:
