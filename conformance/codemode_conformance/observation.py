@@ -68,7 +68,7 @@ class Run:
     `category`, `error` and `native` are set for END.FAILURE; `label` says `blocked` or `silent`
     for a run without an outcome (`not_started` when the call it waited for never came); `stage` is
     `open` when the target refused the session instead. `forced` names the ending step without which
-    the outcome would not have come: `answer` or `cancel`.
+    the outcome would not have come: `answer` or `cancel`. `progress` is what its host was told.
     """
 
     program: str
@@ -82,6 +82,7 @@ class Run:
     stage: str = "run"
     calls: tuple[Call, ...] = ()
     logs: tuple[str, ...] = ()
+    progress: tuple[Mapping[str, Any], ...] = ()
     deadline_ms: float = 0.0
     forced: str | None = None
 

@@ -120,6 +120,7 @@ def _run(data: dict[str, Any]) -> Run:
                 Call(**{**call, "args": _value(call["args"])}) for call in data["calls"]
             ),
             "logs": tuple(data["logs"]),
+            "progress": tuple(data.get("progress", ())),
         }
     )
 

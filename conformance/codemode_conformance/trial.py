@@ -110,7 +110,8 @@ class Trial:
     def _perform(self) -> None:
         policy = self._policy()
         self._adapter.watch(self._rows.get("memory_bytes"))
-        answer = self._channel.open(policy, self._case.ops)
+        self._check_asked()
+        answer = self._open(policy)
         if answer["m"] == "refused":
             self._refused(answer)
             return
@@ -137,6 +138,29 @@ class Trial:
         if gone is not None and self._seen.after is Health.HEALTHY:
             raise FaultError("adapter", f"outside of a run: {gone.text}")
         self._close(sessions)
+
+    def _open(self, policy: Mapping[str, Any]) -> dict[str, Any]:
+        more = {}
+        if self._case.filtered and "admission.switch" in self._identity.capabilities:
+            more["filter"] = True
+        if self._case.timed:
+            more["clock"] = "scripted"
+        return self._channel.open(policy, self._case.ops, more)
+
+    def _check_asked(self) -> None:
+        """Nothing is asked that the adapter does not know."""
+        case, needed = self._case, {}
+        for entry in case.data.get("operations", []):
+            placed = [key for key in ("group", "aliases", "shortcuts") if key in entry]
+            needed |= {"op.groups": placed} if placed else {}
+            needed |= {"op.unstated": True} if entry["effect"] == "unstated" else {}
+        needed |= {"admission.clock": True} if case.timed else {}
+        for entry in (case.data, *case.data.get("then", [])):
+            for name in entry.get("options", {}):
+                needed[f"options.{name.removesuffix('_ms')}"] = True
+        missing = sorted(needed.keys() - self._identity.capabilities)
+        if missing:
+            raise UnsupportedError(f"the adapter lacks {', '.join(missing)}")
 
     def _resolve(self, numbers: Mapping[str, int]) -> ReadyCase:
         identity = self._identity
@@ -200,7 +224,7 @@ class Trial:
             raise UnsupportedError(
                 f"{runs} runs at once need {needed} sessions; the target has {identity.sessions}"
             )
-        answers = [self._channel.open(policy, self._case.ops) for _ in range(needed - 1)]
+        answers = [self._open(policy) for _ in range(needed - 1)]
         if any(answer["m"] == "refused" for answer in answers):
             raise FaultError("surroundings", "a further session with the same policy is refused")
         return [answer["s"] for answer in answers]
@@ -220,6 +244,8 @@ class Trial:
         for spec, expected in zip(ready.then, ready.then_expected, strict=True):
             if self._adapter.gone is not None:
                 break
+            if spec.advance_ms:
+                channel.advance(sessions[0], spec.advance_ms)
             seen.then.append(self._add(spec, sessions[0], self._options))
             channel.wait()
             self._note_surroundings(seen.then[-1].outcome or {}, expected)
@@ -241,6 +267,7 @@ class Trial:
             raise UnsupportedError(f"the adapter cannot build {', '.join(missing)}")
 
     def _add(self, spec: RunSpec, session: int, options: Mapping[str, Any]) -> LiveRun:
+        options = {**options, **spec.options}
         before, after = self._opened["wrap"]
         prelude = self._opened["prelude"] if spec.uses_host and not spec.raw else ""
         prelude = f"{prelude}{LF}" if prelude else ""
@@ -289,7 +316,7 @@ class Trial:
         healthy = False
         self._close([session])
         for policy in (self._policy(), {}):
-            self._opened = self._channel.open(policy, self._case.ops)
+            self._opened = self._open(policy)
             if self._opened["m"] == "refused":
                 return
             healthy = health_of(self._health_run(self._opened["s"])) is Health.HEALTHY

@@ -25,6 +25,9 @@ OPTION_OF_ROW: Final = {"wall_time_ms": "timeout_ms"}
 OPTION_CAPABILITY: Final = {"wall_time_ms": "options.timeout"}
 """The capability that such an option needs."""
 
+_TOLD: Final = ("group", "keep_prefix", "aliases", "shortcuts")
+_MODULE_OF_FILTER: Final = "admission"
+
 MOST: Final = 16 << 20
 TESTABLE: Final = {
     "source_bytes": (128, MOST),
@@ -112,11 +115,22 @@ class Case:
 
     @property
     def ops(self) -> list[dict[str, Any]]:
-        """The operations as `open` names them: name, effect, arguments."""
+        """The operations as `open` names them: name, effect, arguments, and where they stand."""
         return [
             {key: entry.get(key, {}) for key in ("name", "effect", "arguments")}
+            | {key: entry[key] for key in _TOLD if key in entry}
             for entry in self.data.get("operations", [])
         ]
+
+    @property
+    def filtered(self) -> bool:
+        """Whether it is about admission, so that a filter which can be switched is on."""
+        return (_MODULE_OF_FILTER,) in self.needs
+
+    @property
+    def timed(self) -> bool:
+        """Whether it moves the clock by which rates are counted."""
+        return any("advance_ms" in entry for entry in self.data.get("then", []))
 
     @property
     def programs(self) -> list[Mapping[str, Any]]:
@@ -195,7 +209,8 @@ class Case:
         raw = bool(data.get("raw"))
 
         def spec(entry: Mapping[str, Any]) -> RunSpec:
-            return programs.run_spec(entry, raw=raw, language=language, alternatives=alternatives)
+            given = {"options": data.get("options", {}), **entry}
+            return programs.run_spec(given, raw=raw, language=language, alternatives=alternatives)
 
         def expected(entry: Mapping[str, Any]) -> Expectation | None:
             if "expect" not in entry:

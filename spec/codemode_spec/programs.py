@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.failures import NotApplicable
@@ -24,6 +24,7 @@ class RunSpec:
 
     `after_call` is the number of the host call (of all runs of the case) after whose arrival the
     run starts, 0 at once; `cancel_after_call` and `cancel_after_ms` say when it is cancelled.
+    `options` are those of the run, `advance_ms` how far the scripted clock moves on before it.
     """
 
     program: str
@@ -32,6 +33,8 @@ class RunSpec:
     after_call: int = 0
     cancel_after_call: int | None = None
     cancel_after_ms: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    advance_ms: int = 0
 
 
 def mentions_host(value: Any) -> bool:
@@ -88,6 +91,8 @@ def run_spec(
         after_call=0 if at == "start" else int(at.split()[1]),
         cancel_after_call=int(cancel.split()[1]) if isinstance(cancel, str) else None,
         cancel_after_ms=cancel["after_ms"] if isinstance(cancel, dict) else None,
+        options=entry.get("options", {}),
+        advance_ms=entry.get("advance_ms", 0),
     )
 
 

@@ -188,6 +188,10 @@ class Run:
                 self.adapter.emit("call_cancelled", r=self.r, c=c)
             raise
 
+    def progress(self, **parts: Any) -> None:
+        """Tell of the progress of a program: `current`, and perhaps `total` and `message`."""
+        self.adapter.emit("progress", r=self.r, **parts)
+
     def call_from_thread(self, op: str, args: Any = ABSENT) -> Any:
         """Do the same from another thread, for a target that blocks the one it runs in."""
         return asyncio.run_coroutine_threadsafe(self.call(op, args), self.loop).result()
@@ -218,8 +222,17 @@ class _Adapter:
         self.key = key
         self.emit("identity", **self.identity)
 
-    async def on_open(self, s: Any, policy: dict[str, Any], ops: list[Any]) -> None:
-        session = await self.opener(policy, ops, s)
+    async def on_open(  # noqa: PLR0913 - the fields of the line
+        self,
+        s: Any,
+        policy: dict[str, Any],
+        ops: list[Any],
+        filter: Any = None,  # noqa: A002
+        clock: Any = None,
+    ) -> None:
+        given = {"filter": filter, "clock": clock}  # asked only of who names the capability
+        more = {name: value for name, value in given.items() if value is not None}
+        session = await self.opener(policy, ops, s, **more)
         if not isinstance(session, dict):
             self.sessions[s] = session
             default = {"effective": {}, "unknown": [], "prelude": "", "wrap": ["", ""]}
@@ -271,6 +284,10 @@ class _Adapter:
             await run.session.cancel(run)
         elif run:
             self.emit("unsupported", of="cancel", r=r)
+
+    async def on_advance(self, s: Any, ms: int) -> None:
+        await self.sessions[s].advance(ms)
+        self.emit("advanced", s=s)
 
     async def on_ping(self, n: int) -> None:
         self.emit("pong", n=n)
