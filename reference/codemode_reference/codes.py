@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum, auto
+from typing import Final
 
 from codemode_spec.tables import load_tables
 
@@ -39,6 +40,9 @@ class Code(StrEnum):
     unknown_method = auto()
     unknown_operation = auto()
     capability_denied = auto()
+    read_only_violation = auto()
+    history_headroom_limit = auto()
+    batch_history_limit = auto()
     internal_error = auto()
 
 
@@ -53,6 +57,10 @@ class Reason(StrEnum):
     too_deep = auto()
     memory = auto()
     stack = auto()
+
+
+FAILURES: Final = (Code.operation_failed, Code.read_only_violation, Code.host_result_invalid)
+"""The errors that `operation_failure` makes values: what an operation did, not what a budget is."""
 
 
 def unknown_names(known: object, names: type[StrEnum]) -> list[str]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from codemode_reference.arguments import ArgumentSchema, SchemaRefusedError
+from codemode_reference.ceilings import Ceiling, fingerprint
 from codemode_reference.codes import Code
 from codemode_reference.errors import PolicyError
 
@@ -50,7 +51,10 @@ class Operation:
     The handler gets the arguments and returns a JSON value. Whatever it raises reaches the program
     as `operation_failed` without its text. `permits` is asked for each call whose arguments match;
     what it does not permit is `capability_denied`. `diagnostics` are JSON pointers of fields for
-    people, which no program sees: null stands in their place.
+    people, which no program sees: null stands in their place. `untracked`: it may change more than
+    it tells, as whatever runs commands does. A program may call it by its `aliases`, too; `ceiling`
+    is what was granted once, and what it has become since must be that. A `control` operation is
+    for direct calls alone.
     """
 
     name: str
@@ -60,6 +64,12 @@ class Operation:
     cost: Cost = Cost()
     permits: Permission | None = None
     diagnostics: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    description: str | None = None
+    annotations: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    ceiling: Ceiling | None = None
+    untracked: bool = False
+    control: bool = False
 
 
 class Catalogue:
@@ -67,10 +77,11 @@ class Catalogue:
 
     def __init__(self, operations: Sequence[Operation]) -> None:
         self._operations = {operation.name: operation for operation in operations}
-        if len(self._operations) != len(operations) or not all(map(_usable, operations)):
+        names = [name for operation in operations for name in (operation.name, *operation.aliases)]
+        if len(set(names)) != len(names) or not all(map(_usable, operations)):
             raise PolicyError(Code.invalid_policy, "operations")
         self.methods = dict(zip(self._operations, method_names(self._operations), strict=True))
-        self.granted = frozenset(self._operations)
+        self.granted = frozenset(one.name for one in operations if not one.control)
         self._schemas = {
             operation.name: _schema(operation) for operation in operations if operation.arguments
         }
@@ -87,27 +98,36 @@ class Catalogue:
             return self
         restricted = copy(self)
         restricted.granted = frozenset(names)
-        unknown = restricted.granted - self._operations.keys()
+        unknown = restricted.granted - self.granted
         if unknown:
             raise ValueError(f"there are no such operations to grant: {', '.join(sorted(unknown))}")
         return restricted
 
     def suggestions(self) -> set[str]:
         """Every name that may be suggested to a program."""
-        return {*self.granted, *(self.methods[name] for name in self.granted)}
+        aliases = (alias for name in self.granted for alias in self._operations[name].aliases)
+        return {*self.granted, *(self.methods[name] for name in self.granted), *aliases}
 
     def described(self) -> list[dict[str, Any]]:
         """What is granted of the catalogue, as it stands in an `execute` frame."""
         return [
-            {
-                "name": operation.name,
-                "method": self.methods[operation.name],
-                "effect": operation.effect,
-                "arguments": dict(operation.arguments),
-            }
+            self._described(operation)
             for operation in self._operations.values()
             if operation.name in self.granted
         ]
+
+    def _described(self, operation: Operation) -> dict[str, Any]:
+        described = {
+            "name": operation.name,
+            "method": self.methods[operation.name],
+            "effect": operation.effect,
+            "arguments": dict(operation.arguments),
+        }
+        if operation.aliases:
+            described["aliases"] = list(operation.aliases)
+        if operation.description is not None:
+            described["description"] = operation.description
+        return described
 
     def accepts(self, name: str, arguments: JsonValue) -> bool:
         """Whether `arguments` match the schema of the operation `name`."""
@@ -116,8 +136,13 @@ class Catalogue:
 
     def permits(self, name: str, arguments: JsonValue) -> bool:
         """Whether this call of the operation `name` is allowed; not if it cannot be told."""
-        permission = self._operations[name].permits
+        operation = self._operations[name]
+        ceiling, permission = operation.ceiling, operation.permits
         try:
+            if ceiling is not None:
+                found = fingerprint(name, operation.arguments, operation.annotations)
+                if not ceiling.allows(found, operation.effect):
+                    return False
             return permission is None or permission(arguments) is True
         except Exception:  # noqa: BLE001  fail closed; the text stays here
             return False

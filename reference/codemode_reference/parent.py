@@ -11,10 +11,11 @@ from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 from codemode_reference import direct, scratch, wire
 from codemode_reference.bundle import worker_program
+from codemode_reference.calls import Keeping
 from codemode_reference.capacity import Capacity, InUse
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, PolicyError, failure
-from codemode_reference.evidence import Statistics
+from codemode_reference.evidence import SUCCEEDED, Fate, Statistics, effects, evidence_of
 from codemode_reference.fairness import Slots
 from codemode_reference.operations import Catalogue, Operation
 from codemode_reference.policy import invalid_field
@@ -26,11 +27,13 @@ from codemode_reference.stop import Stop
 from codemode_reference.workers import StartedAhead, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from codemode_reference.actions import Outcome
     from codemode_reference.capacity import Place as WorkerPlace
-    from codemode_reference.evidence import Stats
-    from codemode_reference.session import Outcome
+    from codemode_reference.evidence import CallRecord, Evidence, Stats
+    from codemode_reference.history import History
+    from codemode_reference.run import Hook
 
 # Of fifteen digits at most, which the strict reader takes in its stride.
 _IDS = 10**15 - 1
@@ -50,6 +53,7 @@ class _Invocation(NamedTuple):
     source: bytes
     stop: Stop
     slot: WorkerPlace
+    records: list[CallRecord]
 
 
 class Parent:
@@ -57,7 +61,8 @@ class Parent:
 
     `profile` is one of the specification, `policy` names every row of it (default: that of
     `default_policy`). `worker_command` replaces the worker program. `require_hardening` refuses a
-    machine where a layer of `protection` is missing, `started_ahead` keeps workers ready. Raises
+    machine where a layer of `protection` is missing, `started_ahead` keeps workers ready. Calls
+    are kept in `history`, where there is one; `hook` is asked before each of them. Raises
     PolicyError for a policy or catalogue that is not valid, RuntimeError where no thread can be
     started. Several invocations may run at once; `close` when done.
     """
@@ -71,6 +76,8 @@ class Parent:
         worker_command: Sequence[str] | None = None,
         require_hardening: bool = False,
         started_ahead: StartedAhead | int = 0,
+        history: History | None = None,
+        hook: Hook | None = None,
     ) -> None:
         self._tables = load_tables()
         self._profile = self._tables.profiles[profile]
@@ -96,7 +103,9 @@ class Parent:
             raise
         self._capacity = Capacity(self.policy)
         slots = Slots(self.policy["server_host_operations"])
-        self._host = Host(self.policy, slots, self._keep)
+        excluded = self._profile.alternatives["host_wait"] == "excluded"
+        self._host = Host(self.policy, slots, self._keep, excluded, hook)
+        self.history = history
         self._host_work: set[asyncio.Task[None]] = set()
         # What is still to end: how to cancel it, and how to wait for it.
         self._live: dict[Stop, asyncio.Future[None]] = {}
@@ -110,13 +119,17 @@ class Parent:
         *,
         cancel: asyncio.Event | None = None,
         grants: Collection[str] | None = None,
+        evidence: Callable[[Evidence], None] | None = None,
     ) -> Outcome:
         """Run one program to its one outcome. Never raises for what a program or worker does.
 
         `cancel` ends it with `cancelled`. Cancelling the calling task kills the worker too.
-        `grants` names the operations that it may use (default: all). Raises RuntimeError once the
-        parent is closed, TypeError for a source that is no str, ValueError for an unknown grant.
+        `grants` names the operations that it may use (default: all). `evidence` is given what was
+        done, whatever the outcome; so is the record of the call, if an operation runs the program.
+        Raises RuntimeError once the parent is closed, TypeError for a source that is no str,
+        ValueError for an unknown grant.
         """
+        records: list[CallRecord] = []
         catalogue = self.catalogue.restricted(grants)
         if type(source) is not str:
             raise TypeError(f"the source of a program is a str, not {type(source).__name__}")
@@ -124,10 +137,11 @@ class Parent:
             raise RuntimeError("this parent is closed and runs no more programs: make a new one")
         code: str | None = Code.cancelled
         try:
-            outcome = await self._admit(source, cancel, catalogue)
+            outcome = await self._admit(source, cancel, catalogue, records)
             code = outcome.code if isinstance(outcome, Failure) else None
         finally:
             self.statistics.count_outcome(code)
+            self._tell(evidence_of(code or SUCCEEDED, records), evidence)
         return outcome
 
     async def call(self, operation: str, arguments: Any, *, client: int) -> Outcome:
@@ -183,7 +197,11 @@ class Parent:
                 self._scratch.close()
 
     async def _admit(
-        self, source: str, cancel: asyncio.Event | None, catalogue: Catalogue
+        self,
+        source: str,
+        cancel: asyncio.Event | None,
+        catalogue: Catalogue,
+        records: list[CallRecord],
     ) -> Outcome:
         encoded = wire.encode_source(
             source, self.policy["source_bytes"], self._tables.execute_parts
@@ -202,7 +220,7 @@ class Parent:
         try:
             with self._capacity.invocation():
                 slot = self._capacity.worker()
-                found = _Invocation(self._host, catalogue, head, encoded, stop, slot)
+                found = _Invocation(self._host, catalogue, head, encoded, stop, slot, records)
                 return await self._with_worker(found)
         finally:
             del self._live[stop]
@@ -211,7 +229,7 @@ class Parent:
             asyncio.get_running_loop().call_soon(self._workers.fill)
 
     async def _with_worker(self, invocation: _Invocation) -> Outcome:
-        host, catalogue, head, source, stop, slot = invocation
+        host, catalogue, head, source, stop, slot, records = invocation
         try:
             place = await self._workers.take()
         except asyncio.CancelledError:
@@ -228,7 +246,8 @@ class Parent:
         # The worker is starting: what follows costs no time.
         number = secrets.randbelow(_IDS) + 1
         table = self._tables.endpoints["parent"]
-        session = Session(number, host.policy, catalogue, table, self._rules)
+        keeping = Keeping(records, self.history, host.hook is not None)
+        session = Session(number, host.policy, catalogue, table, self._rules, keeping)
         run = Run(place.worker, session, catalogue, host, slot.release)
         self.last_stats = run.stats
         try:
@@ -241,6 +260,14 @@ class Parent:
                     await asyncio.shield(asyncio.ensure_future(run.gone()))
             finally:
                 self._workers.tidy(place)
+
+    def _tell(self, found: Evidence, evidence: Callable[[Evidence], None] | None) -> None:
+        record = effects.get()
+        # Of a call that is still open there is no doubt whose it is.
+        if record is not None and record.fate is Fate.unknown:
+            record.inside.append(found)
+        if evidence is not None:
+            evidence(found)
 
     def _valid(self, policy: Mapping[str, object]) -> tuple[dict[str, int], bytes]:
         """The policy and the part of `execute` that says it."""

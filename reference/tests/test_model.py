@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from codemode_reference import Operation, Success, default_policy
+from codemode_reference.actions import Closed, Dispatch, End, Settled, Write
 from codemode_reference.operations import Catalogue, Cost
 from codemode_reference.rules import frame_rules
-from codemode_reference.session import Closed, Dispatch, End, Session, Settled, Write
+from codemode_reference.session import Session
 from codemode_spec.model import terms
 from codemode_spec.model.faults import FAULTS
 from codemode_spec.model.parent import TIME_UP

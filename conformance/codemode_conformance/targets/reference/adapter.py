@@ -27,10 +27,13 @@ PROFILE = TABLES.profiles[NAME]
 # Rows that only operations with a cost are charged to, and those of a case have none.
 NOT_CHARGED = {"pages", "snapshots"} & PROFILE.rows.keys()
 SETTABLE = [name for name in PROFILE.rows if name not in NOT_CHARGED]
-PRELUDE = (
-    "const host = {call: (name, args) => codemode.call(name, args), "
-    "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};"
-)
+# One lexical line by the style of the programs; the reference's own lookup stays in the path.
+PRELUDES = {
+    "async": "const host = {call: (name, args) => codemode.call(name, args), "
+    "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};",
+    "sync": "const host = {call: (name, args) => tools.call(name, args), "
+    "all: (calls) => tools.callAll(calls.map(([name, args]) => ({name, args})))};",
+}
 AT_ONCE = 4
 IDENTITY = {
     "target": "reference" if NAME == DEFAULT_PROFILE else f"reference-{NAME}",
@@ -65,7 +68,7 @@ def refusal(code: str, message: str, **fields: Any) -> dict[str, Any]:
 class Session:
     """One parent with the policy and the operations of a session."""
 
-    prelude = PRELUDE
+    prelude = PRELUDES[str(PROFILE.alternatives["script_style"])]
 
     def __init__(self, policy: dict[str, Any], given: Collection[str], ops: list[Any]) -> None:
         operations = [
