@@ -140,7 +140,7 @@ class Trial:
         self._close(sessions)
 
     def _open(self, policy: Mapping[str, Any]) -> dict[str, Any]:
-        more = {}
+        more: dict[str, Any] = {}
         if self._case.filtered and "admission.switch" in self._identity.capabilities:
             more["filter"] = True
         if self._case.timed:
@@ -149,16 +149,17 @@ class Trial:
 
     def _check_asked(self) -> None:
         """Nothing is asked that the adapter does not know."""
-        case, needed = self._case, {}
+        case, needed = self._case, set()
         for entry in case.data.get("operations", []):
-            placed = [key for key in ("group", "aliases", "shortcuts") if key in entry]
-            needed |= {"op.groups": placed} if placed else {}
-            needed |= {"op.unstated": True} if entry["effect"] == "unstated" else {}
-        needed |= {"admission.clock": True} if case.timed else {}
+            if not {"group", "aliases", "shortcuts"}.isdisjoint(entry):
+                needed.add("op.groups")
+            if entry["effect"] == "unstated":
+                needed.add("op.unstated")
+        if case.timed:
+            needed.add("admission.clock")
         for entry in (case.data, *case.data.get("then", [])):
-            for name in entry.get("options", {}):
-                needed[f"options.{name.removesuffix('_ms')}"] = True
-        missing = sorted(needed.keys() - self._identity.capabilities)
+            needed |= {f"options.{name.removesuffix('_ms')}" for name in entry.get("options", {})}
+        missing = sorted(needed - self._identity.capabilities)
         if missing:
             raise UnsupportedError(f"the adapter lacks {', '.join(missing)}")
 

@@ -148,6 +148,14 @@ class ExecuteParts:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """How much a program may tell of its progress: messages, and bytes of text in each."""
+
+    most: int
+    message_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Alternative:
     """A point on which the source systems differ; `is_set` marks one that takes several values."""
 
@@ -194,6 +202,7 @@ class Tables:
     detail_characters: int
     protocol_version: int
     execute_parts: ExecuteParts
+    progress: Progress
     endpoints: Mapping[str, Endpoint]
     places: Mapping[str, Place]
     simultaneous: tuple[str, ...]
@@ -292,6 +301,7 @@ def build_tables(documents: Mapping[str, Any], profiles: list[Any]) -> Tables:
         detail_characters=errors["detail_characters"],
         protocol_version=protocol["version"],
         execute_parts=ExecuteParts(**protocol["execute_parts"]),
+        progress=Progress(**protocol["progress"]),
         endpoints=MappingProxyType(
             {name: _endpoint(name, entry) for name, entry in protocol["endpoints"].items()}
         ),
