@@ -15,7 +15,15 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kits"))
 
 from cmconf_kit import HOST_VALUES, failed, ok, serve
-from codemode_reference import Failure, Operation, Parent, PolicyError, default_policy
+from codemode_reference import (
+    Failure,
+    Operation,
+    Options,
+    Parent,
+    PolicyError,
+    Surface,
+    default_policy,
+)
 from codemode_reference.cli import version
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
@@ -29,12 +37,19 @@ NOT_CHARGED = {"pages", "snapshots"} & PROFILE.rows.keys()
 SETTABLE = [name for name in PROFILE.rows if name not in NOT_CHARGED]
 # One lexical line by the style of the programs; the reference's own lookup stays in the path.
 PRELUDES = {
-    "async": "const host = {call: (name, args) => codemode.call(name, args), "
+    "async": "const host = {api: codemode, call: (name, args) => codemode.call(name, args), "
     "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};",
     "sync": "const host = {call: (name, args) => tools.call(name, args), "
     "all: (calls) => tools.callAll(calls.map(([name, args]) => ({name, args})))};",
 }
 AT_ONCE = 4
+# What comes with the options, the surface and the admission of a profile.
+MODULES = {
+    "worker-rpc": (
+        *("read-only", "admission", "script-api", "progress", "options.timeout"),
+        *("options.readonly", "op.groups", "op.unstated", "admission.switch", "admission.clock"),
+    ),
+}
 IDENTITY = {
     "target": "reference" if NAME == DEFAULT_PROFILE else f"reference-{NAME}",
     "version": version(),
@@ -47,7 +62,7 @@ IDENTITY = {
     "capabilities": [
         *("contract", "op.value", "op.fail", "op.delay", "op.never", "op.native", "op.ledger"),
         *("op.many", "policy.raw", "cancel.native", "call_cancelled", f"parallel.{AT_ONCE}"),
-        *("odd", "raw", *(f"policy.{row}" for row in SETTABLE)),
+        *("odd", "raw", *(f"policy.{row}" for row in SETTABLE), *MODULES.get(NAME, ())),
     ],
     "mapping": "typed",
     "sessions": AT_ONCE,
@@ -70,18 +85,35 @@ class Session:
 
     prelude = PRELUDES[str(PROFILE.alternatives["script_style"])]
 
-    def __init__(self, policy: dict[str, Any], given: Collection[str], ops: list[Any]) -> None:
-        operations = [
-            Operation(op["name"], self.handler(op["name"]), op["effect"], op["arguments"])
-            for op in ops
-        ]
-        self.parent = Parent(policy, operations, profile=NAME)
+    def __init__(
+        self, policy: dict[str, Any], given: Collection[str], ops: list[Any], **more: Any
+    ) -> None:
+        self.seconds = 0.0
+        clock = {"clock": lambda: self.seconds} if more.get("clock") else {}
+        kept = frozenset(op["group"] for op in ops if "keep_prefix" in op)
+        self.parent = Parent(
+            policy,
+            list(map(self.operation, ops)),
+            profile=NAME,
+            surface=Surface(keeps=kept),
+            # The isolation is not to be judged by a filter that any program gets past.
+            filtered=bool(more.get("filter")),
+            **clock,
+        )
         self.effective = {
             name: {"value": "unknown", "from": "documented"}
             if name in NOT_CHARGED
             else {"value": value, "from": "set" if name in given else "documented"}
             for name, value in policy.items()
         }
+
+    def operation(self, op: dict[str, Any]) -> Operation:
+        """Give an operation of the case, in its group if it has one."""
+        placed = {key: tuple(op[key]) for key in ("aliases", "shortcuts") if key in op}
+        handler, group = self.handler(op["name"]), op.get("group", "")
+        return Operation(
+            op["name"], handler, op["effect"], op["arguments"], group=group, **placed
+        )
 
     @staticmethod
     def handler(name: str) -> Callable[[Any], Awaitable[Any]]:
@@ -92,14 +124,19 @@ class Session:
 
         return handle
 
-    async def run(self, source: str, _options: Any, call: Call, state: Any) -> dict[str, Any]:
+    async def run(self, source: str, options: Any, call: Call, state: Any) -> dict[str, Any]:
         """Run one program to its outcome."""
         forward.set(call)
         state.cancelled = asyncio.Event()
-        outcome = await self.parent.invoke(source, cancel=state.cancelled)
+        asked = Options(**options, progress=lambda report: state.progress(**report))
+        outcome = await self.parent.invoke(source, cancel=state.cancelled, options=asked)
         if isinstance(outcome, Failure):
             return refusal(outcome.code, outcome.message, **outcome.fields)
         return ok(outcome.value) if outcome.value_present else ok()
+
+    async def advance(self, milliseconds: int) -> None:
+        """Move the clock by which rates are counted on."""
+        self.seconds += milliseconds / 1000
 
     async def cancel(self, state: Any) -> None:
         """Cancel a run."""
@@ -110,11 +147,12 @@ class Session:
         await self.parent.close()
 
 
-async def opener(policy: dict[str, Any], ops: list[Any], _session: Any) -> Any:
+async def opener(policy: dict[str, Any], ops: list[Any], _session: Any, **more: Any) -> Any:
     """Open a session, or say why not; a row that is null is left out."""
     rows = {**default_policy(NAME), **policy}
     try:
-        session = Session({row: n for row, n in rows.items() if n is not None}, policy, ops)
+        known = {row: n for row, n in rows.items() if n is not None}
+        session = Session(known, policy, ops, **more)
     except PolicyError as error:
         return refusal(error.code, str(error), field=error.field)
     unsupported = sorted(NOT_CHARGED & policy.keys())
