@@ -58,14 +58,18 @@ class Channel:
         self._unsupported: str | None = None
 
     def open(
-        self, policy: Mapping[str, Any], ops: list[dict[str, Any]], more: Mapping[str, Any] = NOTHING
+        self,
+        policy: Mapping[str, Any],
+        ops: list[dict[str, Any]],
+        host: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Open a session; returns the `opened` or `refused` message. `more` are further fields.
+        """Open a session; returns the `opened` or `refused` message.
 
         UnsupportedError when rows cannot be set, FaultError when no answer comes.
         """
         session = self._session = next(_ids)
-        self._send({"m": "open", "s": session, "policy": dict(policy), "ops": ops, **more})
+        message = {"m": "open", "s": session, "policy": dict(policy), "ops": ops}
+        self._send({**message, "host": dict(host)} if host else message)
         names = ("opened", "refused", "unsupported")
         answer = self._answer("open", names, session)
         if answer["m"] == "unsupported":

@@ -75,14 +75,33 @@ def _ended(legal: Outcome) -> Run:
         elapsed = float(legal.not_before_ms or 1)
         error, native = _told(legal)
         return Run(
-            "", End.FAILURE, elapsed, category=category, error=error, native=native, calls=made
+            "",
+            End.FAILURE,
+            elapsed,
+            category=category,
+            error=error,
+            native=native,
+            calls=made,
+            evidence=_recorded(legal.record),
         )
     value = Value(
         present=not legal.value_absent,
         value=None if legal.value is UNSET else legal.value,
         odd=legal.odd,
     )
-    return Run("", End.VALUE, 1.0, value, calls=made)
+    return Run("", End.VALUE, 1.0, value, calls=made, evidence=_recorded(legal.record))
+
+
+def _recorded(wanted: Any) -> Any:
+    """A record that has what is wanted: a list of which something is said has just that much."""
+    if isinstance(wanted, list):
+        return [_recorded(one) for one in wanted]
+    if not isinstance(wanted, dict):
+        return wanted
+    if not wanted or set(wanted) - {"first", "at_least", "at_most"}:
+        return {name: _recorded(part) for name, part in wanted.items()}
+    first = [_recorded(one) for one in wanted.get("first", [])]
+    return first + [_DOCTORED] * (wanted.get("at_least", 0) - len(first))
 
 
 def _told(legal: Outcome) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -185,6 +204,22 @@ def _parts(run: Run, expected: Expectation) -> Iterator[tuple[str, str, Run]]:
     if run.end is End.VALUE:
         yield from _values(run, legal)
     yield from _ledgers(run, legal)
+    yield from _records(run, legal)
+
+
+def _records(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    """A target's record that is missing, lacks a part, or says something else."""
+    if not run.evidence or any(one.record is None for one in legal):
+        return
+    yield "evidence", "no record", replace(run, evidence=None)
+    for name in sorted(set.intersection(*(set(one.record or {}) for one in legal))):
+        wrong = {**run.evidence, name: _DOCTORED}
+        yield "evidence", f"another {name} on record", replace(run, evidence=wrong)
+        yield (
+            "evidence",
+            f"no {name} on record",
+            replace(run, evidence=_without(run.evidence, name)),
+        )
 
 
 def _failures(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:

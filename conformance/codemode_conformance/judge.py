@@ -169,7 +169,7 @@ def _run_findings(
             "code": layers.code(run, legal),
             "value": layers.value(run, legal),
             "calls": layers.calls(run, legal),
-            "evidence": layers.evidence(observation.canaries, observation.effective, legal),
+            "evidence": layers.evidence(run, observation.canaries, observation.effective, legal),
         }
         for legal in expected.any_of
     ]

@@ -276,8 +276,13 @@ def _list(made: Iterable[Call]) -> str:
     return f"calls [{', '.join(shown[:5])}{more}]"
 
 
-def evidence(hits: Iterable[CanaryHit], effective: Mapping[str, Any], legal: Outcome) -> Finding:
-    """No named secret was emitted where somebody sees it, and one of the named rows is limited."""
+def evidence(
+    run: Run, hits: Iterable[CanaryHit], effective: Mapping[str, Any], legal: Outcome
+) -> Finding:
+    """No named secret was emitted where somebody sees it, and one of the named rows is limited.
+
+    The target's record of the calls says what is expected of it.
+    """
     leaks = [hit for hit in hits if hit.canary in legal.canaries and hit.where not in SIDE_CHANNELS]
     if leaks:
         first = leaks[0]
@@ -286,9 +291,33 @@ def evidence(hits: Iterable[CanaryHit], effective: Mapping[str, Any], legal: Out
             f"the secret `{first.canary}` ({first.form}) in {first.where}",
             "leak",
         )
+    if legal.record is not None and not within(legal.record, run.evidence):
+        return failed(f"on record: {show(dict(legal.record))}", show(run.evidence), "the record")
     limits = [effective.get(row, "unknown") for row in legal.limited]
     if not limits or any(isinstance(limit, int | float) for limit in limits):
         return PASSED
     if "unknown" in limits:
         return Finding(Verdict.UNTESTABLE, "the documentation names no number")
     return failed(f"a limit of {' or '.join(legal.limited)}", "documented as absent", "no limit")
+
+
+def within(wanted: Any, found: Any) -> bool:
+    """Whether all that is wanted is there: of an object its named parts, of a list all of it.
+
+    Of a list it may also be said how many it has, `{at_least: 1, at_most: 32}`, and what comes
+    `first`.
+    """
+    if isinstance(wanted, dict) and isinstance(found, list):
+        first = wanted.get("first", [])
+        return (
+            wanted.get("at_least", 0) <= len(found) <= wanted.get("at_most", len(found))
+            and within(first, found[: len(first)])
+            and set(wanted) <= {"first", "at_least", "at_most"}
+        )
+    if isinstance(wanted, dict):
+        there = isinstance(found, dict)
+        return there and all(k in found and within(v, found[k]) for k, v in wanted.items())
+    if isinstance(wanted, list):
+        there = isinstance(found, list) and len(found) == len(wanted)
+        return there and all(map(within, wanted, found))
+    return same_json(wanted, found)

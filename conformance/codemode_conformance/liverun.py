@@ -169,6 +169,7 @@ class LiveRun:
             progress=tuple(self.progress),
             deadline_ms=self.deadline_seconds * 1_000,
             forced=self.forced,
+            evidence=outcome.get("evidence"),
         )
 
     def _call(self, call: LiveCall) -> Call:

@@ -68,7 +68,8 @@ class Run:
     `category`, `error` and `native` are set for END.FAILURE; `label` says `blocked` or `silent`
     for a run without an outcome (`not_started` when the call it waited for never came); `stage` is
     `open` when the target refused the session instead. `forced` names the ending step without which
-    the outcome would not have come: `answer` or `cancel`. `progress` is what its host was told.
+    the outcome would not have come: `answer` or `cancel`. `progress` is what its host was told,
+    `evidence` the target's own record of the calls.
     """
 
     program: str
@@ -85,6 +86,7 @@ class Run:
     progress: tuple[Mapping[str, Any], ...] = ()
     deadline_ms: float = 0.0
     forced: str | None = None
+    evidence: Mapping[str, Any] | None = None
 
     @property
     def late_calls(self) -> tuple[Call, ...]:

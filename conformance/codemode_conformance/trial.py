@@ -82,6 +82,7 @@ class Trial:
         excluded = self._identity.alternatives.get("host_wait") == "excluded"
         self._channel = Channel(adapter, grace_ms, host_wait_excluded=excluded)
         self._opened: dict[str, Any] = {}
+        self._host: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
         self._ready: ReadyCase | None = None
         self._capped = False
@@ -110,8 +111,9 @@ class Trial:
     def _perform(self) -> None:
         policy = self._policy()
         self._adapter.watch(self._rows.get("memory_bytes"))
+        self._host = self._hosted()
         self._check_asked()
-        answer = self._open(policy)
+        answer = self._channel.open(policy, self._case.ops, self._host)
         if answer["m"] == "refused":
             self._refused(answer)
             return
@@ -126,7 +128,8 @@ class Trial:
         sessions = [int(answer["s"])]
         try:
             self._ready = ready = self._resolve(numbers)
-            self._channel.replies = Replies(ready.operations, self._adapter.canaries)
+            canaries = self._adapter.canaries
+            self._channel.replies = Replies(ready.operations, canaries, self._nested)
             sessions += self._more_sessions(len(ready.runs), policy)
             self._run(ready, sessions)
         except (UnsupportedError, NotApplicable):
@@ -139,13 +142,14 @@ class Trial:
             raise FaultError("adapter", f"outside of a run: {gone.text}")
         self._close(sessions)
 
-    def _open(self, policy: Mapping[str, Any]) -> dict[str, Any]:
-        more: dict[str, Any] = {}
-        if self._case.filtered and "admission.switch" in self._identity.capabilities:
-            more["filter"] = True
+    def _hosted(self) -> dict[str, Any]:
+        """What the session is opened with: what the case says, a filter and a clock that it needs."""
+        host = self._case.host(self._rows)
+        if self._case.filtered and "host.filter" in self._identity.capabilities:
+            host["filter"] = True
         if self._case.timed:
-            more["clock"] = "scripted"
-        return self._channel.open(policy, self._case.ops, more)
+            host["clock"] = "scripted"
+        return host
 
     def _check_asked(self) -> None:
         """Nothing is asked that the adapter does not know."""
@@ -156,7 +160,7 @@ class Trial:
             if entry["effect"] == "unstated":
                 needed.add("op.unstated")
         if case.timed:
-            needed.add("admission.clock")
+            needed.add("host.clock")
         for entry in (case.data, *case.data.get("then", [])):
             needed |= {f"options.{name.removesuffix('_ms')}" for name in entry.get("options", {})}
         missing = sorted(needed - self._identity.capabilities)
@@ -225,7 +229,9 @@ class Trial:
             raise UnsupportedError(
                 f"{runs} runs at once need {needed} sessions; the target has {identity.sessions}"
             )
-        answers = [self._open(policy) for _ in range(needed - 1)]
+        answers = [
+            self._channel.open(policy, self._case.ops, self._host) for _ in range(needed - 1)
+        ]
         if any(answer["m"] == "refused" for answer in answers):
             raise FaultError("surroundings", "a further session with the same policy is refused")
         return [answer["s"] for answer in answers]
@@ -282,6 +288,10 @@ class Trial:
         deadline = min(deadline, LONGEST_MS)
         return self._channel.add(spec, session, source, options, deadline / 1_000)
 
+    def _nested(self, program: str) -> str:
+        before, after = self._opened["wrap"]
+        return str(before + self._opened["prelude"] + LF + program + after)
+
     def _check_health(self, session: int) -> None:
         seen = self._seen
         if self._adapter.gone is not None:
@@ -317,7 +327,7 @@ class Trial:
         healthy = False
         self._close([session])
         for policy in (self._policy(), {}):
-            self._opened = self._open(policy)
+            self._opened = self._channel.open(policy, self._case.ops, self._host)
             if self._opened["m"] == "refused":
                 return
             healthy = health_of(self._health_run(self._opened["s"])) is Health.HEALTHY

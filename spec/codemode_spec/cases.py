@@ -25,7 +25,11 @@ OPTION_OF_ROW: Final = {"wall_time_ms": "timeout_ms"}
 OPTION_CAPABILITY: Final = {"wall_time_ms": "options.timeout"}
 """The capability that such an option needs."""
 
-_TOLD: Final = ("group", "keep_prefix", "aliases", "shortcuts")
+OPERATION_TRAITS: Final = (
+    *("aliases", "description", "untracked", "drifted", "control"),
+    *("group", "keep_prefix", "shortcuts"),
+)
+"""What an operation of a case may be besides its name, its effect and its arguments."""
 _MODULE_OF_FILTER: Final = "admission"
 
 MOST: Final = 16 << 20
@@ -49,13 +53,19 @@ Alternatives = dict[str, str | tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What one call of an operation does: exactly one kind, after `delay_ms`."""
+    """What one call of an operation does: exactly one kind, after `delay_ms`.
 
-    kind: str  # value | fail | odd | never | absent
+    `nested` is a program that it runs in a session of its own. `changed` and `warnings` are what it
+    tells of itself.
+    """
+
+    kind: str  # value | fail | odd | never | absent | nested
     value: Any = None
     code: str = ""
     message: str = ""
     delay_ms: int = 0
+    changed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +125,22 @@ class Case:
 
     @property
     def ops(self) -> list[dict[str, Any]]:
-        """The operations as `open` names them: name, effect, arguments, and where they stand."""
+        """The operations as `open` names them: name, effect, arguments, and what few have."""
         return [
             {key: entry.get(key, {}) for key in ("name", "effect", "arguments")}
-            | {key: entry[key] for key in _TOLD if key in entry}
+            | {key: entry[key] for key in OPERATION_TRAITS if key in entry}
             for entry in self.data.get("operations", [])
         ]
+
+    def host(self, rows: Mapping[str, int]) -> dict[str, Any]:
+        """What the session is opened with besides its policy; NotApplicable says why not."""
+        if "host" not in self.data:
+            return {}
+        try:
+            filled: dict[str, Any] = templates.resolve(self.data["host"], self.names(rows))
+        except TemplateError as error:
+            raise NotApplicable(str(error)) from None
+        return filled
 
     @property
     def filtered(self) -> bool:
@@ -243,15 +263,27 @@ def _operation(entry: Mapping[str, Any]) -> OperationSpec:
 
 
 def _behaviour(entry: Mapping[str, Any]) -> Behaviour:
-    delay = entry.get("delay_ms", 0)
+    told: dict[str, Any] = {
+        "delay_ms": entry.get("delay_ms", 0),
+        "changed": _texts(entry.get("changed", ()), "path"),
+        "warnings": _texts(entry.get("warnings", ()), "warning"),
+    }
     if "value" in entry:
-        return Behaviour("value", value=entry["value"], delay_ms=delay)
+        return Behaviour("value", value=entry["value"], **told)
     if "generate" in entry:
-        return Behaviour("value", value=generate(entry["generate"]), delay_ms=delay)
+        return Behaviour("value", value=generate(entry["generate"]), **told)
     if "fail" in entry:
-        return Behaviour("fail", **entry["fail"], delay_ms=delay)
+        return Behaviour("fail", **entry["fail"], **told)
     if "odd" in entry:
-        return Behaviour("odd", value=entry["odd"], delay_ms=delay)
+        return Behaviour("odd", value=entry["odd"], **told)
     if "absent" in entry:
-        return Behaviour("absent", delay_ms=delay)
-    return Behaviour("never", delay_ms=delay)
+        return Behaviour("absent", **told)
+    if "nested" in entry:
+        return Behaviour("nested", value=entry["nested"], **told)
+    return Behaviour("never", **told)
+
+
+def _texts(given: Any, word: str) -> tuple[str, ...]:
+    if isinstance(given, dict):
+        return tuple(f"{word}-{number}" for number in range(1, int(given["count"]) + 1))
+    return tuple(given)

@@ -48,8 +48,8 @@ class Outcome:
     `value_absent` asks for success without a value; `odd` lists what JSON would lose of `value`.
     `error_table` names what of a failure must be as the table says for its code (`fields`,
     `message`), `error_has` texts that it has, whatever they say. `canaries` are secrets that must
-    not be emitted, `limited` rows of which one must have a limit. `progress` is what reached the
-    host in order, or how many messages did.
+    not be emitted, `limited` rows of which one must have a limit, `record` parts of the target's
+    record of the calls. `progress` is what reached the host in order, or how many messages did.
     """
 
     outcome: str  # value | failure | any
@@ -68,6 +68,7 @@ class Outcome:
     progress: tuple[Mapping[str, Any], ...] | int | None = None
     canaries: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
+    record: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,7 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         progress=_progress(entry.get("progress")),
         canaries=tuple(entry.get("evidence", {}).get("canaries", ())),
         limited=tuple(entry.get("evidence", {}).get("limited", ())),
+        record=entry.get("evidence", {}).get("record"),
     )
 
 
