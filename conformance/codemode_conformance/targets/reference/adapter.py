@@ -55,7 +55,7 @@ MODULES = {
     "inline-sync": [
         *("batch", "evidence", "script-api", "host.history_bytes", "host.hooks"),
         *("host.save_fails", "op.effects", "op.nested", "op.aliases", "op.ceiling", "op.control"),
-    ]
+    ],
     "worker-rpc": [
         *("read-only", "admission", "script-api", "progress", "options.timeout"),
         *("options.readonly", "op.groups", "op.unstated", "host.filter", "host.clock"),
