@@ -142,6 +142,7 @@ def _run(data: dict[str, Any]) -> Run:
                 Fact(fact["name"], State(fact["state"]), fact["detail"])
                 for fact in data.get("facts", ())
             ),
+            "progress": tuple(data.get("progress", ())),
         }
     )
 

@@ -130,7 +130,8 @@ class Trial:
     def _perform(self) -> None:
         policy = self._policy()
         self._adapter.watch(self._rows.get("memory_bytes"))
-        self._host = self._case.host(self._rows)
+        self._host = self._hosted()
+        self._check_asked()
         answer = self._channel.open(policy, self._case.ops, self._host)
         if answer["m"] == "refused":
             self._refused(answer)
@@ -159,6 +160,31 @@ class Trial:
         if gone is not None and self._seen.after is Health.HEALTHY:
             raise FaultError("adapter", f"outside of a run: {gone.text}")
         self._close(sessions)
+
+    def _hosted(self) -> dict[str, Any]:
+        """What the session is opened with: what the case says, a filter and a clock that it needs."""
+        host = self._case.host(self._rows)
+        if self._case.filtered and "host.filter" in self._identity.capabilities:
+            host["filter"] = True
+        if self._case.timed:
+            host["clock"] = "scripted"
+        return host
+
+    def _check_asked(self) -> None:
+        """Nothing is asked that the adapter does not know."""
+        case, needed = self._case, set()
+        for entry in case.data.get("operations", []):
+            if not {"group", "aliases", "shortcuts"}.isdisjoint(entry):
+                needed.add("op.groups")
+            if entry["effect"] == "unstated":
+                needed.add("op.unstated")
+        if case.timed:
+            needed.add("host.clock")
+        for entry in (case.data, *case.data.get("then", [])):
+            needed |= {f"options.{name.removesuffix('_ms')}" for name in entry.get("options", {})}
+        missing = sorted(needed - self._identity.capabilities)
+        if missing:
+            raise UnsupportedError(f"the adapter lacks {', '.join(missing)}")
 
     def _resolve(self, numbers: Mapping[str, int]) -> ReadyCase:
         identity = self._identity
@@ -245,6 +271,8 @@ class Trial:
         for spec, expected in zip(ready.then, ready.then_expected, strict=True):
             if self._adapter.gone is not None:
                 break
+            if spec.advance_ms:
+                channel.advance(sessions[0], spec.advance_ms)
             seen.then.append(self._add(spec, sessions[0], self._options))
             channel.wait()
             self._note_worker(seen.then[-1])
@@ -284,6 +312,7 @@ class Trial:
     def _add(self, spec: RunSpec, session: int, options: Mapping[str, Any]) -> LiveRun:
         if self._rig is not None and spec.script is not None:
             self._rig.play(self._adapter.canaries.fill(spec.script))
+        options = {**options, **spec.options}
         before, after = self._opened["wrap"]
         prelude = self._opened["prelude"] if spec.uses_host and not spec.raw else ""
         prelude = f"{prelude}{LF}" if prelude else ""
