@@ -178,11 +178,16 @@ class Calls:
 
     def _unfit(self, operation: str, arguments: Any) -> Failure | None:
         """Why a call that has its slot is not dispatched. Its pages and snapshots stay used."""
+        if self._catalogue.forbids(operation):
+            return failure(Code.read_only_violation, operation=operation)
         refused = self.ledger.reserve(operation, self._catalogue[operation].cost)
         if refused is not None:
             return refused
         if not self._catalogue.accepts(operation, arguments):
             return failure(Code.invalid_arguments, operation=operation)
+        blocked = self._catalogue.blocked(arguments)
+        if blocked is not None:
+            return failure(Code.pattern_blocked, pattern=blocked)
         if not self._catalogue.permits(operation, arguments):
             return failure(Code.capability_denied, operation=operation)
         return None

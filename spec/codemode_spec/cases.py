@@ -25,8 +25,12 @@ OPTION_OF_ROW: Final = {"wall_time_ms": "timeout_ms"}
 OPTION_CAPABILITY: Final = {"wall_time_ms": "options.timeout"}
 """The capability that such an option needs."""
 
-OPERATION_TRAITS: Final = ("aliases", "description", "untracked", "drifted", "control")
+OPERATION_TRAITS: Final = (
+    *("aliases", "description", "untracked", "drifted", "control"),
+    *("group", "keep_prefix", "shortcuts"),
+)
 """What an operation of a case may be besides its name, its effect and its arguments."""
+_MODULE_OF_FILTER: Final = "admission"
 
 MOST: Final = 16 << 20
 TESTABLE: Final = {
@@ -93,6 +97,12 @@ class ReadyCase:
     then: tuple[RunSpec, ...]
     then_expected: tuple[Expectation, ...]
 
+    @property
+    def asks_for_processes(self) -> bool:
+        """Whether anything is expected of the worker processes."""
+        expected = (*self.expected, *self.then_expected)
+        return any(legal.processes for one in expected if one for legal in one.any_of)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -139,10 +149,26 @@ class Case:
         return filled
 
     @property
+    def filtered(self) -> bool:
+        """Whether it is about admission, so that a filter which can be switched is on."""
+        return (_MODULE_OF_FILTER,) in self.needs
+
+    @property
+    def timed(self) -> bool:
+        """Whether it moves the clock by which rates are counted."""
+        return any("advance_ms" in entry for entry in self.data.get("then", []))
+
+    @property
     def programs(self) -> list[Mapping[str, Any]]:
-        """The `programs` of each run and follow-up."""
+        """The `programs` of each run and follow-up that names some."""
         runs = self.data.get("runs") or [self.data]
-        return [entry["program"] for entry in (*runs, *self.data.get("then", []))]
+        entries = (*runs, *self.data.get("then", []))
+        return [entry["program"] for entry in entries if "program" in entry]
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of its programs; one without a name where it has no program."""
+        return sorted({language for program in self.programs for language in program}) or [""]
 
     @property
     def uses_host(self) -> bool:
@@ -215,7 +241,8 @@ class Case:
         raw = bool(data.get("raw"))
 
         def spec(entry: Mapping[str, Any]) -> RunSpec:
-            return programs.run_spec(entry, raw=raw, language=language, alternatives=alternatives)
+            given = {"options": data.get("options", {}), **entry}
+            return programs.run_spec(given, raw=raw, language=language, alternatives=alternatives)
 
         def expected(entry: Mapping[str, Any]) -> Expectation | None:
             if "expect" not in entry:
@@ -223,6 +250,9 @@ class Case:
             return expectation(choose_block(entry["expect"], alternatives, self.variant))
 
         case_expected = expected(data)
+        if "worker" in data:
+            # One worker command has one script: runs at the same time share it.
+            runs = [{"worker": data["worker"], **entry} for entry in runs]
         then = data.get("then", [])
         return ReadyCase(
             case=self,
