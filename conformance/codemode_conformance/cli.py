@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "init": "init",
     "install": "installing",
     "merge": "merge",
+    "matrix": "matrix",
     "repro": "repro",
     "selftest": "selftest",
     "spec": "spec",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from codemode_spec.cases import Case
 
     from codemode_conformance.install import Installed
+    from codemode_conformance.roles.rig import Rig
+    from codemode_conformance.target import Command, Target
     from codemode_conformance.transcript import Transcript
 
 MOST_FAILED_STARTS: Final = 3
@@ -33,14 +35,14 @@ class Engine:
     """
 
     def __init__(self, installed: Installed, transcript: Transcript | None = None) -> None:
-        if installed.target.engine is None:
-            raise StartError(f"{installed.target.file}: the target has no [engine]")
         self.starts = 0
         self._failed_starts = 0
         self.effective: Mapping[str, Any] = {}
         self._installed = installed
+        self._values = installed.values
         self._transcript = transcript
-        self._command = installed.target.engine
+        self._command = self._chosen(installed.target)
+        self._rig: Rig | None = None
         self._adapter: Adapter | None = None
         self._identity: Identity | None = None
 
@@ -60,9 +62,7 @@ class Engine:
         """
         if self._adapter is None:
             try:
-                adapter = Adapter(
-                    self._command, self._installed.values, transcript=self._transcript
-                )
+                adapter = Adapter(self._command, self._values, transcript=self._transcript)
             except StartError as error:
                 raise StartError(f"{self._installed.target.name}: {error}") from None
             self._adapter = adapter
@@ -72,7 +72,7 @@ class Engine:
                 reconcile(self._installed.target, adapter.identity, self.effective)
                 self._identity = adapter.identity
             elif adapter.identity != self._identity:
-                self.close()
+                self.restart()
                 raise StartError("started again, the adapter says something else of itself")
         assert self._identity is not None
         return self._identity
@@ -96,7 +96,7 @@ class Engine:
             return Attempt(Observation(case.id, fault=fault), None, spoiled=True)
         assert self._adapter is not None
         rows = numbers_of(self.effective)
-        attempt = Trial(self._adapter, case, self._command.grace_ms, rows).perform()
+        attempt = Trial(self._adapter, case, self._command.grace_ms, rows, self._rig).perform()
         if attempt.spoiled or self._adapter.gone is not None:
             self.restart()
         return attempt
@@ -118,6 +118,11 @@ class Engine:
         adapter, self._adapter = self._adapter, None
         if adapter is not None:
             adapter.stop()
+
+    def _chosen(self, target: Target) -> Command:
+        if target.engine is None:
+            raise StartError(f"{target.file}: the target has no [engine]")
+        return target.engine
 
     def _defaults(self, adapter: Adapter) -> Mapping[str, Any]:
         channel = Channel(adapter, self._command.grace_ms, host_wait_excluded=False)

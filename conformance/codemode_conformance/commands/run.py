@@ -18,7 +18,7 @@ from codemode_conformance.install import install
 from codemode_conformance.probing import probe
 from codemode_conformance.report import json_report
 from codemode_conformance.report.terminal import Terminal
-from codemode_conformance.roles import add_role, role_name, role_of
+from codemode_conformance.roles import add_role, role_for, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.summary import Summary
 from codemode_conformance.target import REFERENCE, find_target, reference_of
@@ -75,11 +75,11 @@ def execute(arguments: argparse.Namespace) -> int:
     """Run, print, write; the exit code says what came of it."""
     specification = codemode_spec.shipped()
     chosen = select(specification, arguments)
+    cases, plan = planned(chosen, arguments)
     writing.check(arguments.report)
     target = _target(arguments.target, arguments.profile)
-    name = role_name(target, arguments.role)
-    cases, plan = planned(chosen, arguments)
-    name = role_name(target, arguments.role)
+    name = role_for(target, arguments.role, cases)
+    cases = [case for case in cases if name in case.roles]
     comparison = baselining.comparison(arguments, target.name, name)
     comparison.finish(specification.cases)
     installed = install(target, _say)
@@ -93,7 +93,7 @@ def execute(arguments: argparse.Namespace) -> int:
             identity,
             roles[0].effective,
             datetime.now(UTC).isoformat(timespec="seconds"),
-            of=len(specification.cases),
+            of=sum(name in case.roles for case in specification.cases.values()),
             role=name,
             plan=plan,
             comparison=comparison,
@@ -113,6 +113,19 @@ def execute(arguments: argparse.Namespace) -> int:
     terminal.end(details=arguments.verbose or len(cases) == 1)
     writing.write(arguments.report, json_report.report(summary))
     return summary.exit_code
+
+
+def _target(name: str | None, profile: str | None) -> Target:
+    known = codemode_spec.shipped().tables.profiles
+    if profile is not None and profile not in known:
+        raise UsageError(f"--profile {profile}: it is one of {', '.join(sorted(known))}")
+    if name is None:
+        return find_target(REFERENCE if profile is None else reference_of(profile))
+    target = find_target(name)
+    if profile not in (None, target.profile):
+        has = f"the profile {target.profile}" if target.profile else "no profile"
+        raise UsageError(f"--profile {profile}: {target.file} declares {has}")
+    return target
 
 
 def _run(  # noqa: PLR0913  what a run is made of
@@ -143,19 +156,6 @@ def _decides(entry: CaseVerdict) -> bool:
     return entry.verdict is Verdict.ERROR or any(
         layer.verdict in (Verdict.FAIL, Verdict.FLAKY) and layer.decides for layer in entry.layers
     )
-
-
-def _target(name: str | None, profile: str | None) -> Target:
-    known = codemode_spec.shipped().tables.profiles
-    if profile is not None and profile not in known:
-        raise UsageError(f"--profile {profile}: it is one of {', '.join(sorted(known))}")
-    if name is None:
-        return find_target(REFERENCE if profile is None else reference_of(profile))
-    target = find_target(name)
-    if profile not in (None, target.profile):
-        has = f"the profile {target.profile}" if target.profile else "no profile"
-        raise UsageError(f"--profile {profile}: {target.file} declares {has}")
-    return target
 
 
 def _say(line: str) -> None:
