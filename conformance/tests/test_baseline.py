@@ -9,7 +9,7 @@ from typing import Any
 
 import codemode_spec
 import pytest
-from codemode_conformance import baseline
+from codemode_conformance import baseline, layers
 from codemode_conformance.baseline import Baseline, Comparison, Entry
 from codemode_conformance.cli import parser
 from codemode_conformance.commands import baselining
@@ -212,6 +212,11 @@ def test_every_failure_has_a_kind() -> None:
     for layer in LAYERS:
         last = [kind for kind in kinds().values() if kind.layer == layer][-1]
         assert last.reason == "", layer
+    for reason in layers._ENDS.values():
+        ended = verdict(outcome=Finding(Verdict.FAIL, reason))
+        assert kind_of(ended.layers[0]) != "wrong_end", reason
+    page = (Path(__file__).parents[2] / "docs/baseline.md").read_text("utf-8")
+    assert [code for code in kinds() if f"`{code}`" not in page] == []
     assert kind_of(verdict(outcome=LATE).layers[0]) == "late"
     assert kind_of(verdict(outcome=Finding(Verdict.FAIL)).layers[0]) == "wrong_end"
     assert kind_of(verdict(category=OTHER).layers[1]) == "wrong_category"
