@@ -67,7 +67,14 @@ class Flooded:
     total: int
 
 
-Event = Line | Errors | Exited | Swollen | Flooded
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes that came on stdout, of a process whose output is not cut into lines."""
+
+    data: bytes
+
+
+Event = Line | Chunk | Errors | Exited | Swollen | Flooded
 
 
 class Process:
@@ -157,6 +164,25 @@ class Process:
         if not self._unsent:
             self._selector.register(self._stdin, selectors.EVENT_WRITE, self._write)
         self._unsent += data
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes are still queued for its stdin."""
+        return len(self._unsent)
+
+    def close_input(self) -> None:
+        """Close its stdin; what is still queued is lost."""
+        if self._unsent:
+            self._unsent.clear()
+            self._selector.unregister(self._stdin)
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+
+    def close_output(self) -> None:
+        """Close our end of its stdout: from now on it writes to nobody."""
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(self._stdout)
+        self._stdout.close()
 
     def forgive(self) -> None:
         """Start counting the total of its output anew."""

@@ -18,7 +18,7 @@ from codemode_conformance.install import install
 from codemode_conformance.probing import probe
 from codemode_conformance.report import json_report
 from codemode_conformance.report.terminal import Terminal
-from codemode_conformance.roles import add_role, role_name, role_of
+from codemode_conformance.roles import add_role, role_for, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.summary import Summary
 from codemode_conformance.target import REFERENCE, find_target, reference_of
@@ -78,7 +78,8 @@ def execute(arguments: argparse.Namespace) -> int:
     cases, plan = planned(chosen, arguments)
     writing.check(arguments.report)
     target = _target(arguments.target, arguments.profile)
-    name = role_name(target, arguments.role)
+    name = role_for(target, arguments.role, cases)
+    cases = [case for case in cases if name in case.roles]
     comparison = baselining.comparison(arguments, target.name, name)
     comparison.finish(specification.cases)
     installed = install(target, _say)
@@ -92,7 +93,7 @@ def execute(arguments: argparse.Namespace) -> int:
             identity,
             roles[0].effective,
             datetime.now(UTC).isoformat(timespec="seconds"),
-            of=len(specification.cases),
+            of=sum(name in case.roles for case in specification.cases.values()),
             role=name,
             plan=plan,
             comparison=comparison,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_conformance.escape import for_shell
 from codemode_conformance.failures import ConformanceError, UsageError
 from codemode_conformance.matrix.findings import findings_of
-from codemode_conformance.summary import suite_version
+from codemode_conformance.outcomes import suite_version
 from codemode_conformance.target import FILE_NAME, SHIPPED, load_target
 from codemode_conformance.verdicts import WORST_FIRST, Verdict
 
