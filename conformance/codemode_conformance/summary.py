@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from codemode_conformance.verdicts import LOOK_AT, Verdict
+from codemode_conformance.watch import level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,5 +127,5 @@ def this_platform() -> dict[str, str]:
         "system": platform.system(),
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "evidence_level": "C",
+        "evidence_level": level(),
     }
