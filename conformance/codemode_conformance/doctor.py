@@ -63,6 +63,16 @@ def choices(ready: ReadyCase) -> int:
 
 
 def _run(legal: Outcome) -> Run:
+    return dataclasses.replace(_ended(legal), progress=_progress(legal))
+
+
+def _progress(legal: Outcome) -> tuple[Mapping[str, Any], ...]:
+    if isinstance(legal.progress, int):
+        return tuple({"current": n} for n in range(legal.progress))
+    return legal.progress or ()
+
+
+def _ended(legal: Outcome) -> Run:
     made = _calls(legal.calls)
     if legal.outcome == "exit":
         return Run("", End.EXIT, 1.0, calls=made, status=legal.status, frames=_frames(legal))
@@ -78,6 +88,7 @@ def _run(legal: Outcome) -> Run:
             error=error,
             native=native,
             calls=made,
+            evidence=_recorded(legal.record),
             status=legal.status,
             frames=_frames(legal),
             facts=_facts(legal),
@@ -90,13 +101,26 @@ def _run(legal: Outcome) -> Run:
     return Run(
         program="",
         end=End.VALUE,
-        elapsed_ms=1.0,
+        elapsed_ms=float(legal.not_before_ms or 1),
         value=value,
         calls=made,
+        evidence=_recorded(legal.record),
         status=legal.status,
         frames=_frames(legal),
         facts=_facts(legal),
     )
+
+
+def _recorded(wanted: Any) -> Any:
+    """A record that has what is wanted: a list of which something is said has just that much."""
+    if isinstance(wanted, list):
+        return [_recorded(one) for one in wanted]
+    if not isinstance(wanted, dict):
+        return wanted
+    if not wanted or set(wanted) - {"first", "at_least", "at_most"}:
+        return {name: _recorded(part) for name, part in wanted.items()}
+    first = [_recorded(one) for one in wanted.get("first", [])]
+    return first + [_DOCTORED] * (wanted.get("at_least", 0) - len(first))
 
 
 def _facts(legal: Outcome) -> tuple[Fact, ...]:
@@ -224,6 +248,22 @@ def _parts(run: Run, expected: Expectation) -> Iterator[tuple[str, str, Run]]:
     if run.end is End.VALUE:
         yield from _values(run, legal)
     yield from _ledgers(run, legal)
+    yield from _records(run, legal)
+
+
+def _records(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    """A target's record that is missing, lacks a part, or says something else."""
+    if not run.evidence or any(one.record is None for one in legal):
+        return
+    yield "evidence", "no record", replace(run, evidence=None)
+    for name in sorted(set.intersection(*(set(one.record or {}) for one in legal))):
+        wrong = {**run.evidence, name: _DOCTORED}
+        yield "evidence", f"another {name} on record", replace(run, evidence=wrong)
+        yield (
+            "evidence",
+            f"no {name} on record",
+            replace(run, evidence=_without(run.evidence, name)),
+        )
 
 
 def _exits(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
@@ -341,6 +381,12 @@ def _ledgers(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, R
         args = Value(present=True, value=[_DOCTORED])
         changed = (*run.calls[:-1], dataclasses.replace(run.calls[-1], args=args))
         yield "calls", "other arguments", replace(run, calls=changed)
+    told = [one.progress for one in legal if one.progress is not None]
+    if told:
+        more = ({"current": -1}, *run.progress)
+        yield "calls", "another message of progress", replace(run, progress=more)
+        if run.progress and 0 not in told:
+            yield "calls", "no progress", replace(run, progress=())
     overlaps = [one.overlap for one in legal if one.overlap is not None]
     if overlaps:
         call = Call(1, "doctored", Value(present=True), 0.5, overlap=max(overlaps) + 1)

@@ -189,7 +189,7 @@ def _evidence(run: Run, legal: Outcome, observation: Observation) -> Finding:
     """The first thing that is wrong among what was leaked and what was written."""
     everything = (*observation.runs, *observation.then)
     findings = (
-        layers.evidence(observation.canaries, observation.effective, legal),
+        layers.evidence(run, observation.canaries, observation.effective, legal),
         evidence.frames(run, everything, legal),
         evidence.processes(run, legal),
     )

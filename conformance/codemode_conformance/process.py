@@ -108,6 +108,9 @@ class Process:
         self._splitter = LineSplitter(self.caps.line_bytes, key.encode(), scan, overlap)
         self._told: set[type] = set()
         kin.adopt_orphans()
+        # Before it is there: whoever ends another process just now takes an unknown child for an
+        # orphan of that one as long as no more than one is known.
+        kin.living.add(self)
         try:
             self._popen = subprocess.Popen(
                 list(words),
@@ -120,11 +123,11 @@ class Process:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
+            kin.living.discard(self)
             reason = getattr(error, "strerror", None) or str(error)
             raise StartError(f"{for_terminal(words[0])} cannot be started: {reason}") from None
         self.pid: int = self._popen.pid
         self.kin = kin.Kin(self.pid, marker, env.get(marker, ""))
-        kin.living.add(self)
         self._selector = selectors.DefaultSelector()
         assert self._popen.stdin
         assert self._popen.stdout

@@ -104,6 +104,7 @@ class Trial:
         excluded = self._identity.alternatives.get("host_wait") == "excluded"
         self._channel = Channel(adapter, grace_ms, host_wait_excluded=excluded)
         self._opened: dict[str, Any] = {}
+        self._host: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
         self._ready: ReadyCase | None = None
         self._capped = False
@@ -132,7 +133,9 @@ class Trial:
     def _perform(self) -> None:
         policy = self._policy()
         self._adapter.watch(self._rows.get("memory_bytes"))
-        answer = self._channel.open(policy, self._case.ops)
+        self._host = self._hosted()
+        self._check_asked()
+        answer = self._channel.open(policy, self._case.ops, self._host)
         if answer["m"] == "refused":
             self._refused(answer)
             return
@@ -147,7 +150,8 @@ class Trial:
         sessions = [int(answer["s"])]
         try:
             self._ready = ready = self._resolve(numbers)
-            self._channel.replies = Replies(ready.operations, self._adapter.canaries)
+            canaries = self._adapter.canaries
+            self._channel.replies = Replies(ready.operations, canaries, self._nested)
             sessions += self._more_sessions(len(ready.runs), policy)
             self._look_for_workers(ready)
             self._run(ready, sessions)
@@ -163,6 +167,31 @@ class Trial:
         if gone is not None and self._seen.after is Health.HEALTHY:
             raise FaultError("adapter", f"outside of a run: {gone.text}")
         self._close(sessions)
+
+    def _hosted(self) -> dict[str, Any]:
+        """What the session is opened with: what the case says, a filter and a clock that it needs."""
+        host = self._case.host(self._rows)
+        if self._case.filtered and "host.filter" in self._identity.capabilities:
+            host["filter"] = True
+        if self._case.timed:
+            host["clock"] = "scripted"
+        return host
+
+    def _check_asked(self) -> None:
+        """Nothing is asked that the adapter does not know."""
+        case, needed = self._case, set()
+        for entry in case.data.get("operations", []):
+            if not {"group", "aliases", "shortcuts"}.isdisjoint(entry):
+                needed.add("op.groups")
+            if entry["effect"] == "unstated":
+                needed.add("op.unstated")
+        if case.timed:
+            needed.add("host.clock")
+        for entry in (case.data, *case.data.get("then", [])):
+            needed |= {f"options.{name.removesuffix('_ms')}" for name in entry.get("options", {})}
+        missing = sorted(needed - self._identity.capabilities)
+        if missing:
+            raise UnsupportedError(f"the adapter lacks {', '.join(missing)}")
 
     def _resolve(self, numbers: Mapping[str, int]) -> ReadyCase:
         identity = self._identity
@@ -226,7 +255,9 @@ class Trial:
             raise UnsupportedError(
                 f"{runs} runs at once need {needed} sessions; the target has {identity.sessions}"
             )
-        answers = [self._channel.open(policy, self._case.ops) for _ in range(needed - 1)]
+        answers = [
+            self._channel.open(policy, self._case.ops, self._host) for _ in range(needed - 1)
+        ]
         if any(answer["m"] == "refused" for answer in answers):
             raise FaultError("surroundings", "a further session with the same policy is refused")
         return [answer["s"] for answer in answers]
@@ -247,6 +278,8 @@ class Trial:
         for spec, expected in zip(ready.then, ready.then_expected, strict=True):
             if self._adapter.gone is not None:
                 break
+            if spec.advance_ms:
+                channel.advance(sessions[0], spec.advance_ms)
             seen.then.append(self._add(spec, sessions[0], self._options))
             channel.wait()
             self._note_worker(seen.then[-1])
@@ -307,6 +340,7 @@ class Trial:
     def _add(self, spec: RunSpec, session: int, options: Mapping[str, Any]) -> LiveRun:
         if self._rig is not None and spec.script is not None:
             self._rig.play(self._adapter.canaries.fill(spec.script))
+        options = {**options, **spec.options}
         before, after = self._opened["wrap"]
         prelude = self._opened["prelude"] if spec.uses_host and not spec.raw else ""
         prelude = f"{prelude}{LF}" if prelude else ""
@@ -319,6 +353,10 @@ class Trial:
         self._capped = deadline > LONGEST_MS
         deadline = min(deadline, LONGEST_MS)
         return self._channel.add(spec, session, source, options, deadline / 1_000)
+
+    def _nested(self, program: str) -> str:
+        before, after = self._opened["wrap"]
+        return str(before + self._opened["prelude"] + LF + program + after)
 
     def _check_health(self, session: int) -> None:
         seen = self._seen
@@ -361,7 +399,7 @@ class Trial:
         healthy = False
         self._close([session])
         for policy in (self._policy(), {}):
-            self._opened = self._channel.open(policy, self._case.ops)
+            self._opened = self._channel.open(policy, self._case.ops, self._host)
             if self._opened["m"] == "refused":
                 return
             again = self._health_run(self._opened["s"])

@@ -35,8 +35,8 @@ from leftovers import children, descriptors, processes, resident, threads
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from codemode_reference.actions import Outcome
     from codemode_reference.evidence import Stats
-    from codemode_reference.session import Outcome
 
 HERE = Path(__file__).resolve().parent
 HOSTILE = HERE.parents[1] / "conformance/codemode_conformance/roles/hostile/worker.py"

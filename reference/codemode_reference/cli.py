@@ -22,7 +22,7 @@ from codemode_reference.parent import Parent, default_policy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codemode_reference.session import Outcome
+    from codemode_reference.actions import Outcome
 
 OK, FAILED, USAGE = 0, 1, 2
 # As a shell tells that a signal has ended a command.

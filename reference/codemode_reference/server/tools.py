@@ -20,8 +20,8 @@ from codemode_reference.values import encode
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
+    from codemode_reference.actions import Outcome
     from codemode_reference.parent import Parent
-    from codemode_reference.session import Outcome
 
 CODE_TOOL: Final = "code"
 _NAME: Final = "codemode-reference"
