@@ -89,7 +89,8 @@ def _ended(legal: Outcome) -> Run:
         value=None if legal.value is UNSET else legal.value,
         odd=legal.odd,
     )
-    return Run("", End.VALUE, 1.0, value, calls=made, evidence=_recorded(legal.record))
+    elapsed = float(legal.not_before_ms or 1)
+    return Run("", End.VALUE, elapsed, value, calls=made, evidence=_recorded(legal.record))
 
 
 def _recorded(wanted: Any) -> Any:

@@ -50,12 +50,12 @@ class Ledger:
 
     def reserve(self, operation: str, cost: Cost) -> Failure | None:
         """Charge the pages and snapshots of a call for good, or say what there is too little of."""
-        # A profile without pages or snapshots has operations without a cost in them.
-        limit = self.policy.get("pages", 0)
-        if self.pages + cost.pages > limit:
+        # Some profiles have neither row.
+        limit = self.policy.get("pages")
+        if limit is not None and self.pages + cost.pages > limit:
             return failure(Code.pages_limit, operation=operation, limit=limit)
-        limit = self.policy.get("snapshots", 0)
-        if self.snapshots + cost.snapshots > limit:
+        limit = self.policy.get("snapshots")
+        if limit is not None and self.snapshots + cost.snapshots > limit:
             return failure(Code.snapshots_limit, operation=operation, limit=limit)
         self.pages += cost.pages
         self.snapshots += cost.snapshots

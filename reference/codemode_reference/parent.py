@@ -12,7 +12,6 @@ from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 from codemode_reference import direct, scratch, wire
 from codemode_reference.bundle import worker_program
-from codemode_reference.calls import Keeping
 from codemode_reference.capacity import Capacity, InUse
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, PolicyError, failure
@@ -24,6 +23,7 @@ from codemode_reference.options import NO_OPTIONS, Options
 from codemode_reference.policy import invalid_field
 from codemode_reference.protection import install, unknown
 from codemode_reference.rate import Rates
+from codemode_reference.records import Keeping
 from codemode_reference.rules import frame_rules
 from codemode_reference.run import Host, Run
 from codemode_reference.session import Session

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from codemode_spec.tables import load_tables
 
 from codemode_reference.actions import Closed, End, Progress, Settled
-from codemode_reference.calls import Calls, Keeping, Surroundings
+from codemode_reference.calls import Calls, Surroundings
 from codemode_reference.claims import accept
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, Success, failure
 from codemode_reference.frames import MALFORMED, parse
 from codemode_reference.lines import LineDecoder
 from codemode_reference.protocol import Machine
+from codemode_reference.records import Keeping
 from codemode_reference.values import measure
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Session:
     @property
     def calls(self) -> Sequence[CallRecord]:
         """The record of each call, in order."""
-        return self._calls.records
+        return self._calls.records.calls
 
     @property
     def waiting(self) -> bool:
