@@ -28,6 +28,7 @@ Permission: TypeAlias = Callable[[JsonValue], bool]
 invocation: ContextVar[int] = ContextVar("invocation")
 """The invocation that a handler works for: a number that is never used again."""
 
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What one call takes of the budgets of its invocation, besides the call itself."""

@@ -58,7 +58,14 @@ MODULES = {
     ],
     "worker-rpc": [
         *("read-only", "admission", "script-api", "progress", "options.timeout"),
-        *("options.readonly", "op.groups", "op.unstated", "op.control", "host.filter", "host.clock"),
+        *(
+            "options.readonly",
+            "op.groups",
+            "op.unstated",
+            "op.control",
+            "host.filter",
+            "host.clock",
+        ),
     ],
 }
 IDENTITY = {
