@@ -17,6 +17,7 @@ from codemode_conformance import kin
 from codemode_conformance.commands import (
     ask,
     explain,
+    fuzz,
     init,
     installing,
     listing,
@@ -42,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"cmconf {suite_version()}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for command in (run, listing, explain, ask, smoke, init, installing, selftest, spec):
+    for command in (run, listing, explain, ask, smoke, fuzz, init, installing, selftest, spec):
         command.add(commands)
     return top
 
