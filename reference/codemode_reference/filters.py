@@ -12,7 +12,7 @@ from codemode_reference.statements import KEY, PROPERTY, Reader
 from codemode_reference.tokens import NAME, PUNCTUATION, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from codemode_spec.tables import Admission
 

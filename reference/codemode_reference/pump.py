@@ -107,6 +107,6 @@ class Pump(worker.Worker):
         self._write(frames, ended=ended)
         return state, calls
 
-    def _calls_in(self, frames: bytes, *, ended: bool) -> int:  # noqa: PLR6301  others look
+    def _calls_in(self, frames: bytes, *, ended: bool) -> int:
         """How many of the frames are host calls: all but the last one, which is the result."""
         return frames.count(b"\n") - ended

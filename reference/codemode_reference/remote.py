@@ -56,6 +56,6 @@ class Remote(Pump):
         first, end = (offset + sum(c > "\uffff" for c in source[:offset]) for offset in last)
         return f"[{first},{end}]"
 
-    def _calls_in(self, frames: bytes, *, ended: bool) -> int:  # noqa: ARG002, PLR6301
+    def _calls_in(self, frames: bytes, *, ended: bool) -> int:  # noqa: ARG002
         # Among them may be progress. A value holds no line end.
         return (b"\n" + frames).count(_CALL)
