@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from codemode_conformance.observation import CanaryHit
     from codemode_conformance.processtable import Entry
     from codemode_conformance.target import Command
+    from codemode_conformance.transcript import Transcript
 
 STOP_SECONDS: Final = 1.0
 NOISE_LINES: Final = 20
@@ -63,8 +64,13 @@ class Adapter:
     """
 
     def __init__(
-        self, command: Command, values: Mapping[str, str], caps: Caps | None = None
+        self,
+        command: Command,
+        values: Mapping[str, str],
+        caps: Caps | None = None,
+        transcript: Transcript | None = None,
     ) -> None:
+        self._transcript = transcript
         self.gone: Gone | None = None
         self.noise: list[str] = []
         self._unsearched: list[bytes] = []
@@ -91,6 +97,8 @@ class Adapter:
     def send(self, message: Mapping[str, Any]) -> None:
         """Queue a message; HarnessError when it breaks the schema."""
         self._running.send(messages.encode(message))
+        if self._transcript is not None:
+            self._transcript.sent(message)
 
     def receive(self, seconds: float) -> list[Report]:
         """What the adapter said, at the latest after `seconds`; noise is kept apart."""
@@ -203,12 +211,18 @@ class Adapter:
         except messages.BrokenLineError as error:
             return [Broken(str(error))]
         if message is not None:
+            if self._transcript is not None:
+                self._transcript.received(message)
             return [Heard(message, now)]
         self._unsearched.append(line.data)
         room = NOISE_LINES - len(self.noise)
         if room > 0:
             parts = line.data.split(b"\n", room)[:room]
-            self.noise += [quoted(part) for part in parts if part.strip()]
+            noise = [quoted(part) for part in parts if part.strip()]
+            self.noise += noise
+            if self._transcript is not None:
+                for text in noise:
+                    self._transcript.noise(text)
         return []
 
     def _death(self, status: int) -> str:

@@ -88,6 +88,13 @@ class Channel:
         self._send({"m": "close", "s": session})
         self._answer("close", ("closed",), session)
 
+    def ping(self, seconds: float) -> bool:
+        """Whether the adapter answers a ping in this time."""
+        number = next(_ids)
+        self._send({"m": "ping", "n": number})
+        self._until(lambda: number in self._pongs, time.monotonic() + seconds)
+        return number in self._pongs
+
     def add(
         self,
         spec: RunSpec,

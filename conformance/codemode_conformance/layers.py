@@ -31,6 +31,8 @@ _ENDS: Final = {
     End.HOST_DIED: "the host died",
     End.MEMORY: "killed for its memory from outside",
     End.TWO_OUTCOMES: "a second outcome",
+    End.EXIT: "no result",
+    End.BROKEN: "no legal frame",
 }
 
 
@@ -49,8 +51,18 @@ def describe(run: Run) -> str:
         words += [text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in told]
         where = " at open" if run.stage == "open" else ""
         return f"failure{where}: " + ", ".join(words)
+    if run.end is End.EXIT:
+        return f"no result, {exited(run)}"
     label = f" ({run.label})" if run.label else ""
     return f"{_ENDS[run.end]}{label} after {run.elapsed_ms:.0f} ms"
+
+
+def exited(run: Run) -> str:
+    """How the worker of a run ended, in words."""
+    if run.status is None:
+        return "still running"
+    by = "by signal" if run.status < 0 else "with status"
+    return f"exited {by} {abs(run.status)} after {run.elapsed_ms:.0f} ms"
 
 
 def no_outcome(run: Run) -> Finding:
@@ -69,9 +81,12 @@ def forced(run: Run) -> Finding:
 
 
 def outcome(run: Run, legal: Outcome) -> Finding:
-    """It ended as a value or a failure, in time."""
+    """It ended as a value or a failure, in time, or without a result where that is right."""
     if legal.outcome not in ("any", run.end.value):
-        return failed(f"a {legal.outcome}", describe(run))
+        wanted = "no result, and the exit" if legal.outcome == "exit" else f"a {legal.outcome}"
+        return failed(wanted, describe(run))
+    if legal.status is not None and run.status != legal.status:
+        return failed(f"exit with status {legal.status}", exited(run))
     if legal.within_ms is not None and run.elapsed_ms > legal.within_ms:
         return failed(f"an outcome within {legal.within_ms} ms", f"{run.elapsed_ms:.0f} ms", "late")
     if legal.not_before_ms is not None and run.elapsed_ms < legal.not_before_ms:

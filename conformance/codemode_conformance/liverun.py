@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from codemode_spec.programs import RunSpec
 
+    from codemode_conformance.evidence import Fact
+    from codemode_conformance.frames import FrameSeen
+
 
 class Phase(IntEnum):
     """How far a run is. From `ANSWERED` on the harness ends it."""
@@ -73,6 +76,8 @@ class LiveRun:
     label: str | None = None
     forced: str | None = None
     detail: str = ""
+    frames: tuple[FrameSeen, ...] = ()
+    facts: tuple[Fact, ...] = ()
     progress: list[Mapping[str, Any]] = field(default_factory=list)
 
     @property
@@ -170,6 +175,8 @@ class LiveRun:
             deadline_ms=self.deadline_seconds * 1_000,
             forced=self.forced,
             evidence=outcome.get("evidence"),
+            frames=self.frames,
+            facts=self.facts,
         )
 
     def _call(self, call: LiveCall) -> Call:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from codemode_spec import DEFAULT_PROFILE
 
+from codemode_conformance.evidence import Fact, State
+from codemode_conformance.frames import FrameSeen
 from codemode_conformance.observation import (
     Call,
     CanaryHit,
@@ -135,6 +137,11 @@ def _run(data: dict[str, Any]) -> Run:
                 Call(**{**call, "args": _value(call["args"])}) for call in data["calls"]
             ),
             "logs": tuple(data["logs"]),
+            "frames": tuple(FrameSeen(**frame) for frame in data.get("frames", ())),
+            "facts": tuple(
+                Fact(fact["name"], State(fact["state"]), fact["detail"])
+                for fact in data.get("facts", ())
+            ),
             "progress": tuple(data.get("progress", ())),
         }
     )

@@ -112,7 +112,7 @@ def _correct(
     rows |= {WRAPPER: 0, **case.prefer} | {n: v for n, v in case.set.items() if isinstance(v, int)}
     seen = set()
     for chosen_ones in alternatives_of(case, specification):
-        for language in sorted({language for program in case.programs for language in program}):
+        for language in case.languages:
             try:
                 ready = case.resolve(rows, {**profile.alternatives, **chosen_ones}, language)
             except NotApplicable:

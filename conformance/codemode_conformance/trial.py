@@ -14,8 +14,16 @@ from codemode_conformance.channel import Channel, FaultError, UnsupportedError
 from codemode_conformance.escape import quoted
 from codemode_conformance.failures import HarnessError
 from codemode_conformance.layers import describe
-from codemode_conformance.leaks import leaks_of
-from codemode_conformance.observation import End, Fault, Health, Observation, Run, Value
+from codemode_conformance.leaks import HOST_PATH, HOST_PLACE, leaks_of
+from codemode_conformance.observation import (
+    CanaryHit,
+    End,
+    Fault,
+    Health,
+    Observation,
+    Run,
+    Value,
+)
 from codemode_conformance.replies import Replies
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
     from codemode_conformance.adapter import Adapter
     from codemode_conformance.identity import Identity
     from codemode_conformance.liverun import LiveRun
+    from codemode_conformance.roles.rig import Rig
 
 LF: Final = "\n"
 HEALTH_TRIES: Final = 3
@@ -70,11 +79,21 @@ class _Seen:
 
 
 class Trial:
-    """Puts one case to an adapter. `rows` are the numbers of the target's default policy."""
+    """Puts one case to an adapter. `rows` are the numbers of the target's default policy.
+
+    `rig` is the worker that the target was told to start, where it is ours.
+    """
 
     def __init__(
-        self, adapter: Adapter, case: Case, grace_ms: int, rows: Mapping[str, int]
+        self,
+        adapter: Adapter,
+        case: Case,
+        grace_ms: int,
+        rows: Mapping[str, int],
+        rig: Rig | None = None,
     ) -> None:
+        self._rig = rig
+        self._written: list[CanaryHit] = []
         self._adapter = adapter
         self._identity = adapter.identity
         self._case = case.fitted(adapter.identity.capabilities)
@@ -243,6 +262,7 @@ class Trial:
             self._check_values(ready)
             seen.runs.append(self._add(spec, sessions[index // per_session], self._options))
         channel.wait()
+        self._note_worker(seen.runs[0])
         if self._capped and any(run.forced or run.end is End.NO_OUTCOME for run in seen.runs):
             # Before its own deadline a target may go on.
             raise FaultError("surroundings", f"no end within {LONGEST_MS} ms, before its deadline")
@@ -255,6 +275,7 @@ class Trial:
                 channel.advance(sessions[0], spec.advance_ms)
             seen.then.append(self._add(spec, sessions[0], self._options))
             channel.wait()
+            self._note_worker(seen.then[-1])
             self._note_surroundings(seen.then[-1].outcome or {}, expected)
         if "call_cancelled" in self._identity.capabilities:
             channel.wait_for_cancel_news()
@@ -273,7 +294,24 @@ class Trial:
         if missing:
             raise UnsupportedError(f"the adapter cannot build {', '.join(missing)}")
 
+    def _note_worker(self, run: LiveRun) -> None:
+        """What was written to our worker; a target that did not start it was not tested."""
+        if self._rig is None:
+            return
+        run.frames = self._rig.frames()
+        if self._ready is not None and self._ready.asks_for_processes:
+            run.facts = self._rig.facts()
+        data = self._rig.data.decode(errors="replace")
+        found = self._adapter.find(data)
+        found += [(HOST_PATH, "raw")] if HOST_PLACE.search(data) else []
+        self._written += [CanaryHit(*hit, "a frame to the worker") for hit in found]
+        ended = run.end is End.VALUE or (run.outcome or {}).get("category") == "protocol"
+        if ended and isinstance(run.spec.script, list) and not self._rig.started:
+            raise FaultError("adapter", "the run ended, and ${worker} was not started")
+
     def _add(self, spec: RunSpec, session: int, options: Mapping[str, Any]) -> LiveRun:
+        if self._rig is not None and spec.script is not None:
+            self._rig.play(self._adapter.canaries.fill(spec.script))
         options = {**options, **spec.options}
         before, after = self._opened["wrap"]
         prelude = self._opened["prelude"] if spec.uses_host and not spec.raw else ""
@@ -304,7 +342,7 @@ class Trial:
             tries += 1
         if tries > 1:
             self._channel.notes.append(f"the next program took {tries} tries within its deadline")
-        seen.after = health_of(record)
+        seen.after = health_of(record, self._healthy_value)
         if seen.after is Health.HEALTHY:
             return
         seen.after_detail = f"`return 1`: {describe(record)}"
@@ -313,10 +351,16 @@ class Trial:
         self._channel.spoiled = True
 
     def _health_run(self, session: int) -> Run:
+        if self._rig is not None:
+            self._rig.be_healthy()
         run = self._add(HEALTHY, session, {})
         self._channel.wait()
         self._note_surroundings(run.outcome or {}, None)
         return run.record()
+
+    @property
+    def _healthy_value(self) -> int:
+        return 1 if self._rig is None else self._rig.healthy_value
 
     def _blame(self, session: int, record: Run) -> None:
         """Tell a session that no longer works from a deadline that is too short for this machine.
@@ -330,7 +374,8 @@ class Trial:
             self._opened = self._channel.open(policy, self._case.ops, self._host)
             if self._opened["m"] == "refused":
                 return
-            healthy = health_of(self._health_run(self._opened["s"])) is Health.HEALTHY
+            again = self._health_run(self._opened["s"])
+            healthy = health_of(again, self._healthy_value) is Health.HEALTHY
             self._close([self._opened["s"]])
             if healthy:
                 break
@@ -373,6 +418,7 @@ class Trial:
         hits = [
             *leaks_of(runs, "run", self._adapter.find),
             *leaks_of(then, "then", self._adapter.find),
+            *self._written,
             *self._adapter.take_hits(),
         ]
         notes += [f"stdout: {line}" for line in self._adapter.take_noise()]
@@ -420,12 +466,12 @@ def _check_set(policy: Mapping[str, Any], effective: Mapping[str, Any]) -> None:
             raise FaultError("adapter", text)
 
 
-def health_of(run: Run) -> Health:
-    """What the end of `return 1` says of the target."""
+def health_of(run: Run, wanted: int = 1) -> Health:
+    """What the end of a program that gives `wanted` says of the target."""
     if run.end in (End.NO_OUTCOME, End.HOST_DIED, End.MEMORY):
         return Health.DEAD
     # True equals 1 in Python.
-    one = run.value == Value(present=True, value=1) and not isinstance(run.value.value, bool)
+    one = run.value == Value(present=True, value=wanted) and not isinstance(run.value.value, bool)
     return Health.HEALTHY if run.end is End.VALUE and one else Health.UNHEALTHY
 
 

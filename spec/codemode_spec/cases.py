@@ -97,6 +97,12 @@ class ReadyCase:
     then: tuple[RunSpec, ...]
     then_expected: tuple[Expectation, ...]
 
+    @property
+    def asks_for_processes(self) -> bool:
+        """Whether anything is expected of the worker processes."""
+        expected = (*self.expected, *self.then_expected)
+        return any(legal.processes for one in expected if one for legal in one.any_of)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -154,9 +160,15 @@ class Case:
 
     @property
     def programs(self) -> list[Mapping[str, Any]]:
-        """The `programs` of each run and follow-up."""
+        """The `programs` of each run and follow-up that names some."""
         runs = self.data.get("runs") or [self.data]
-        return [entry["program"] for entry in (*runs, *self.data.get("then", []))]
+        entries = (*runs, *self.data.get("then", []))
+        return [entry["program"] for entry in entries if "program" in entry]
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of its programs; one without a name where it has no program."""
+        return sorted({language for program in self.programs for language in program}) or [""]
 
     @property
     def uses_host(self) -> bool:
@@ -238,6 +250,9 @@ class Case:
             return expectation(choose_block(entry["expect"], alternatives, self.variant))
 
         case_expected = expected(data)
+        if "worker" in data:
+            # One worker command has one script: runs at the same time share it.
+            runs = [{"worker": data["worker"], **entry} for entry in runs]
         then = data.get("then", [])
         return ReadyCase(
             case=self,

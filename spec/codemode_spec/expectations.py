@@ -50,9 +50,11 @@ class Outcome:
     `message`), `error_has` texts that it has, whatever they say. `canaries` are secrets that must
     not be emitted, `limited` rows of which one must have a limit, `record` parts of the target's
     record of the calls. `progress` is what reached the host in order, or how many messages did.
+    `status` is how the worker exits;
+    `frames` names what holds of every frame of the target, `processes` what holds of its workers.
     """
 
-    outcome: str  # value | failure | any
+    outcome: str  # value | failure | any | exit
     value: Any = UNSET
     value_absent: bool = False
     odd: Odd = ()
@@ -69,6 +71,9 @@ class Outcome:
     canaries: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
     record: Mapping[str, Any] | None = None
+    status: int | None = None
+    frames: tuple[str, ...] = ()
+    processes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,9 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         canaries=tuple(entry.get("evidence", {}).get("canaries", ())),
         limited=tuple(entry.get("evidence", {}).get("limited", ())),
         record=entry.get("evidence", {}).get("record"),
+        status=entry.get("status"),
+        frames=tuple(entry.get("evidence", {}).get("frames", ())),
+        processes=tuple(entry.get("evidence", {}).get("processes", ())),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,17 +50,13 @@ def file_names(
 def check_areas(documents: Mapping[str, Any]) -> list[Problem]:
     """A document of an area stands in the file of that name, where messages say it is.
 
-    Cases may stand in further files that begin with it: `tim-sync.yaml`.
+    A large area may have more files, with a word of their own: `frm-worker.yaml`.
     """
-    found = []
-    for file, data in documents.items():
-        area = data["area"]
-        folder, _, name = file.rpartition("/")
-        own = f"{area.lower()}.yaml"
-        further = folder == "cases" and name.startswith(f"{area.lower()}-")
-        if name != own and not further:
-            found.append(Problem(file, "/area", f"area {area} belongs into {own}"))
-    return found
+    return [
+        Problem(file, "/area", f"area {area} belongs into {area.lower()}.yaml")
+        for file, area in ((f, d["area"]) for f, d in documents.items())
+        if not re.fullmatch(rf"{area.lower()}(-[a-z]+)?\.yaml", file.rpartition("/")[2])
+    ]
 
 
 def check_tables(documents: Mapping[str, Any], profiles: Mapping[str, Any]) -> list[Problem]:

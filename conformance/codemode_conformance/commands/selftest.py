@@ -11,10 +11,10 @@ from codemode_spec import DEFAULT_PROFILE
 
 from codemode_conformance import recordings
 from codemode_conformance.commands.selection import add_selection, select
-from codemode_conformance.engine import Engine
 from codemode_conformance.failures import UsageError
 from codemode_conformance.install import install
 from codemode_conformance.recordings import Recorded
+from codemode_conformance.roles import BUILT, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.selftest import prove
 from codemode_conformance.target import find_target, reference_of
@@ -88,9 +88,15 @@ def _record(specification: Specification, path: Path) -> None:
 def _run(specification: Specification, profile: str, cases: list[Case]) -> list[CaseVerdict]:
     target = find_target(reference_of(profile))
     installed = install(target, lambda line: print(line, file=sys.stderr))
-    with Engine(installed) as engine:
-        identity = engine.start()
-        verdicts = list(run_cases([engine], identity, specification, cases))
+    verdicts: list[CaseVerdict] = []
+    left = {case.id: case for case in cases}
+    for name in target.roles:
+        asked = [left.pop(case.id) for case in list(left.values()) if name in case.roles]
+        if name not in BUILT or not asked:
+            continue
+        with role_of(installed, name) as role:
+            identity = role.start()
+            verdicts += run_cases([role], identity, specification, asked, name)
     bad = [entry.case.id for entry in verdicts if entry.verdict in (Verdict.FAIL, Verdict.ERROR)]
     if bad:
         raise UsageError(f"{target.name} does not pass {', '.join(bad)}; record when it does")

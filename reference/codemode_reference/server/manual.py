@@ -92,8 +92,8 @@ def instructions(*, programs: bool, tool: str) -> str:
         )
     return (
         f"Use the tool `{tool}` for work in several steps: one program can make many calls "
-        "and return only what matters. Its description lists the methods; `return codemode.help()` gives "
-        "their schemas."
+        "and return only what matters. Its description lists the methods; `return codemode.help()` "
+        "gives their schemas."
     )
 
 

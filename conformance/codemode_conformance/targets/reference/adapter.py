@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives the reference: one `Parent` for each session, one `invoke` for each run.
 
-The words of the command may be `--profile NAME`.
+The words of the command may be `--profile NAME`, and `--worker COMMAND` for the worker that is
+started instead of our own.
 """
 
 import argparse
@@ -34,7 +35,10 @@ from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 TABLES = load_tables()
 _options = argparse.ArgumentParser()
 _options.add_argument("--profile", choices=TABLES.profiles, default=DEFAULT_PROFILE)
+_options.add_argument("--worker")
 NAME = _options.parse_args().profile
+# In the parent role: the worker of the suite.
+WORKER = [_options.parse_args().worker] if _options.parse_args().worker else None
 PROFILE = TABLES.profiles[NAME]
 # Rows that only operations with a cost are charged to, and those of a case have none.
 PLENTY = 1 << 30
@@ -135,6 +139,7 @@ class Session:
             policy,
             [self.operation(op) for op in ops],
             profile=NAME,
+            worker_command=WORKER,
             history=history,
             hook=look if "hooks" in host else None,
             surface=Surface(keeps=kept),
