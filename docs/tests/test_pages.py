@@ -103,11 +103,15 @@ def test_what_is_asked_of_a_profile_is_counted_from_its_alternatives() -> None:
     """Synchronous cases are of one profile alone, and no profile is asked everything."""
     section = PAGES["profiles.md"].split("## What is asked of each")[1].split("\n## ")[0]
     rows = {
-        line.split(" | ")[1]: [int(cell.strip("* |").replace(",", "")) for cell in line.split(" | ")[2:]]
+        line.split(" | ")[1]: [
+            int(cell.strip("* |").replace(",", "")) for cell in line.split(" | ")[2:]
+        ]
         for line in section.splitlines()
         if line.startswith("| ≠")
     }
-    sync = [c for c in SPECIFICATION.cases.values() if c.alternatives.get("script_style") == ("sync",)]
+    sync = [
+        c for c in SPECIFICATION.cases.values() if c.alternatives.get("script_style") == ("sync",)
+    ]
     assert rows["cases of it alone"][1] >= len(sync) > 80
     assert max(rows["cases"]) < len(SPECIFICATION.cases)
 
