@@ -63,6 +63,16 @@ def choices(ready: ReadyCase) -> int:
 
 
 def _run(legal: Outcome) -> Run:
+    return dataclasses.replace(_ended(legal), progress=_progress(legal))
+
+
+def _progress(legal: Outcome) -> tuple[Mapping[str, Any], ...]:
+    if isinstance(legal.progress, int):
+        return tuple({"current": n} for n in range(legal.progress))
+    return legal.progress or ()
+
+
+def _ended(legal: Outcome) -> Run:
     made = _calls(legal.calls)
     if legal.outcome == "exit":
         return Run("", End.EXIT, 1.0, calls=made, status=legal.status, frames=_frames(legal))
@@ -91,7 +101,7 @@ def _run(legal: Outcome) -> Run:
     return Run(
         program="",
         end=End.VALUE,
-        elapsed_ms=1.0,
+        elapsed_ms=float(legal.not_before_ms or 1),
         value=value,
         calls=made,
         evidence=_recorded(legal.record),
@@ -371,6 +381,12 @@ def _ledgers(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, R
         args = Value(present=True, value=[_DOCTORED])
         changed = (*run.calls[:-1], dataclasses.replace(run.calls[-1], args=args))
         yield "calls", "other arguments", replace(run, calls=changed)
+    told = [one.progress for one in legal if one.progress is not None]
+    if told:
+        more = ({"current": -1}, *run.progress)
+        yield "calls", "another message of progress", replace(run, progress=more)
+        if run.progress and 0 not in told:
+            yield "calls", "no progress", replace(run, progress=())
     overlaps = [one.overlap for one in legal if one.overlap is not None]
     if overlaps:
         call = Call(1, "doctored", Value(present=True), 0.5, overlap=max(overlaps) + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final, Self
 
 from codemode_conformance.adapter import Adapter
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from codemode_conformance.install import Installed
     from codemode_conformance.roles.rig import Rig
     from codemode_conformance.target import Command, Target
+    from codemode_conformance.transcript import Transcript
 
 MOST_FAILED_STARTS: Final = 3
 """So many starts in a row may fail; each may take as long as a start is given."""
@@ -32,12 +34,13 @@ class Engine:
     use an engine each.
     """
 
-    def __init__(self, installed: Installed) -> None:
+    def __init__(self, installed: Installed, transcript: Transcript | None = None) -> None:
         self.starts = 0
         self._failed_starts = 0
         self.effective: Mapping[str, Any] = {}
         self._installed = installed
         self._values = installed.values
+        self._transcript = transcript
         self._command = self._chosen(installed.target)
         self._rig: Rig | None = None
         self._adapter: Adapter | None = None
@@ -59,7 +62,7 @@ class Engine:
         """
         if self._adapter is None:
             try:
-                adapter = Adapter(self._command, self._values)
+                adapter = Adapter(self._command, self._values, transcript=self._transcript)
             except StartError as error:
                 raise StartError(f"{self._installed.target.name}: {error}") from None
             self._adapter = adapter
@@ -97,6 +100,14 @@ class Engine:
         if attempt.spoiled or self._adapter.gone is not None:
             self.restart()
         return attempt
+
+    def ping(self, seconds: float) -> bool:
+        """Whether the adapter, which must be started, answers a ping in this time."""
+        assert self._adapter is not None
+        channel = Channel(self._adapter, self._command.grace_ms, host_wait_excluded=False)
+        with contextlib.suppress(FaultError):
+            return channel.ping(seconds)
+        return False
 
     def restart(self) -> None:
         """Take a fresh process for the next case."""

@@ -236,13 +236,17 @@ def value(run: Run, legal: Outcome) -> Finding:
 
 
 def calls(run: Run, legal: Outcome) -> Finding:
-    """The dispatched calls are the expected ones, and no more were open at once than allowed."""
+    """The dispatched calls are the expected ones, and no more were open at once than allowed.
+
+    So is what the host was told of the progress.
+    """
     if legal.overlap is not None:
         most = max((call.overlap for call in run.calls), default=0)
         if most > legal.overlap:
             return failed(f"at most {legal.overlap} calls open at once", f"{most} open at once")
-    if legal.calls is None:
-        return PASSED
+    told = progress(run, legal)
+    if legal.calls is None or told is not PASSED:
+        return told
     if legal.calls.listed is None:
         seen = [call for call in run.calls if call.op == legal.calls.op]
         if len(seen) == legal.calls.count and len(seen) == len(run.calls):
@@ -255,6 +259,19 @@ def calls(run: Run, legal: Outcome) -> Finding:
         f"{call.op}({'' if call.args is UNSET else show(call.args, 60)})" for call in expected
     )
     return failed(f"calls [{wanted}]", _list(run.calls))
+
+
+def progress(run: Run, legal: Outcome) -> Finding:
+    """What the host was told of the progress is what is expected."""
+    if legal.progress is None:
+        return PASSED
+    if isinstance(legal.progress, int):
+        if len(run.progress) == legal.progress:
+            return PASSED
+        return failed(f"{legal.progress} messages of progress", f"{len(run.progress)} came")
+    if same_json(list(legal.progress), list(run.progress)):
+        return PASSED
+    return failed(f"progress {show(list(legal.progress))}", show(list(run.progress)))
 
 
 def _same_call(expected: ExpectedCall, call: Call) -> bool:

@@ -32,6 +32,9 @@ class Phase(IntEnum):
 STEP_SECONDS: Final = {Phase.ANSWERED: 0.3, Phase.CANCELLED: 0.5, Phase.PINGED: 0.5}
 """How long each ending step waits for the outcome."""
 
+MOST_PROGRESS: Final = 1_000
+"""More messages of one run are not kept."""
+
 
 @dataclass(slots=True)
 class LiveCall:
@@ -75,6 +78,7 @@ class LiveRun:
     detail: str = ""
     frames: tuple[FrameSeen, ...] = ()
     facts: tuple[Fact, ...] = ()
+    progress: list[Mapping[str, Any]] = field(default_factory=list)
 
     @property
     def going(self) -> bool:
@@ -130,6 +134,12 @@ class LiveRun:
         call.overlap = len(self.open_calls)
         return call
 
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Keep what its host was told of its progress."""
+        if len(self.progress) < MOST_PROGRESS:
+            parts = ("current", "total", "message")
+            self.progress.append({part: message[part] for part in parts if part in message})
+
     def conclude(self, message: Mapping[str, Any], now: float) -> None:
         """Its outcome came; a second one makes the end TWO_OUTCOMES."""
         if self.outcome is not None:
@@ -161,6 +171,7 @@ class LiveRun:
             label=self.label or (self.detail or None),
             calls=tuple(self._call(call) for call in self.calls.values()),
             logs=tuple(outcome.get("logs", ())),
+            progress=tuple(self.progress),
             deadline_ms=self.deadline_seconds * 1_000,
             forced=self.forced,
             evidence=outcome.get("evidence"),

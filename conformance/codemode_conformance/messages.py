@@ -19,7 +19,7 @@ VERSION: Final = 1
 ANSWERS: Final = frozenset(
     {
         *("identity", "opened", "refused", "unsupported", "call", "call_cancelled"),
-        *("outcome", "pong", "closed", "note", "fault"),
+        *("progress", "outcome", "advanced", "pong", "closed", "note", "fault"),
     }
 )
 READ_DEPTH: Final = 400

@@ -73,9 +73,9 @@ class Run:
     `category`, `error` and `native` are set for END.FAILURE; `label` says `blocked` or `silent`
     for a run without an outcome (`not_started` when the call it waited for never came); `stage` is
     `open` when the target refused the session instead. `forced` names the ending step without which
-    the outcome would not have come: `answer` or `cancel`. `evidence` is the target's own record of
-    the calls. `status` is how the worker exited, minus
-    a signal (role worker); `frames` are the lines that the target wrote to the end that we play,
+    the outcome would not have come: `answer` or `cancel`. `progress` is what its host was told,
+    `evidence` the target's own record of the calls. `status` is how the worker exited, minus a
+    signal (role worker); `frames` are the lines that the target wrote to the end that we play,
     `facts` what the system says of the worker processes.
     """
 
@@ -90,6 +90,7 @@ class Run:
     stage: str = "run"
     calls: tuple[Call, ...] = ()
     logs: tuple[str, ...] = ()
+    progress: tuple[Mapping[str, Any], ...] = ()
     deadline_ms: float = 0.0
     forced: str | None = None
     evidence: Mapping[str, Any] | None = None

@@ -5,16 +5,23 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from codemode_conformance.baseline import Comparison
 from codemode_conformance.capabilities import Powers
+from codemode_conformance.outcomes import (
+    CONFORMING,
+    FAILED,
+    INTERRUPTED,
+    STALE_BASELINE,
+    SUITE_FAULT,
+)
 from codemode_conformance.quarantine import Dispute, disputes, set_apart
 from codemode_conformance.verdicts import LOOK_AT, Verdict
+from codemode_conformance.watch import level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from codemode_spec import Requirement, Specification
 
@@ -23,18 +30,7 @@ if TYPE_CHECKING:
     from codemode_conformance.target import Target
     from codemode_conformance.verdicts import CaseVerdict, LayerVerdict
 
-CONFORMING = 0
-FAILED = 1
-STALE_BASELINE = 4
-SUITE_FAULT = 5
-INTERRUPTED = 130
-
 _JUDGED = (Verdict.PASS, Verdict.FAIL, Verdict.FLAKY, Verdict.XFAIL, Verdict.XPASS)
-
-
-def suite_version() -> str:
-    """The version of this distribution."""
-    return version("codemode-conformance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,27 +130,34 @@ class Summary:
 
     @property
     def exit_code(self) -> int:
-        """The first that applies of what `cmconf run` may end with."""
-        if self.interrupted:
-            return INTERRUPTED
-        judged = (*_JUDGED, Verdict.ERROR)
-        if not any(entry.verdict in judged for entry in self.verdicts):
-            return SUITE_FAULT
-        if any(
-            layer.verdict in (Verdict.FAIL, Verdict.FLAKY) and layer.decides
-            for layer in self.layers
-        ):
-            return FAILED
-        if any(layer.verdict is Verdict.ERROR for layer in self.layers):
-            return SUITE_FAULT
-        if self.comparison.complaints or self.totals[Verdict.XPASS]:
-            return STALE_BASELINE
-        return CONFORMING
+        """What `cmconf run` ends with."""
+        found = ((layer.verdict, layer.decides) for layer in self.layers)
+        return exit_code(
+            found, interrupted=self.interrupted, stale=bool(self.comparison.complaints)
+        )
 
     @property
     def failures(self) -> Sequence[CaseVerdict]:
         """The cases with something to look at: failed, flaky, or in error."""
         return [entry for entry in self.verdicts if entry.verdict in LOOK_AT]
+
+
+def exit_code(layers: Iterable[tuple[Verdict, bool]], *, interrupted: bool, stale: bool) -> int:
+    """The first that applies, from the verdicts of layers, each with whether a MUST is judged.
+
+    `stale` says that an entry of the baseline does not hold.
+    """
+    found = set(layers)
+    there = {verdict for verdict, _ in found}
+    if interrupted:
+        return INTERRUPTED
+    if not there & {*_JUDGED, Verdict.ERROR}:
+        return SUITE_FAULT
+    if found & {(Verdict.FAIL, True), (Verdict.FLAKY, True)}:
+        return FAILED
+    if Verdict.ERROR in there:
+        return SUITE_FAULT
+    return STALE_BASELINE if stale or Verdict.XPASS in there else CONFORMING
 
 
 def this_platform() -> dict[str, str]:
@@ -163,5 +166,5 @@ def this_platform() -> dict[str, str]:
         "system": platform.system(),
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "evidence_level": "C",
+        "evidence_level": level(),
     }

@@ -214,7 +214,7 @@ def test_listings_and_smoke(capsys) -> None:
     assert [line.split()[0] for line in out.splitlines()] == list(shipped_targets())
     code, out, _ = cmconf(capsys, "smoke")
     assert code == 0
-    assert out.count("ok    ") == len(STEPS) + 1
+    assert out.count("ok    ") == len(STEPS) + 2
 
 
 def test_the_specification_is_checked_and_its_schemas_printed(capsys, tmp_path: Path) -> None:

@@ -27,6 +27,13 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """Tell the client of `report`: `current`, and perhaps `total` and `message`."""
+
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
     """A result has arrived: cancel what is in flight and wait for the worker to exit."""
 
@@ -43,4 +50,4 @@ class End:
     outcome: Outcome
 
 
-Action: TypeAlias = Dispatch | Write | Settled | Closed | End
+Action: TypeAlias = Dispatch | Write | Progress | Settled | Closed | End

@@ -63,9 +63,22 @@ _DIRECT: Final = Build(
     extra=("host_batch",),
 )
 
+_REMOTE: Final = Build(
+    modules=(*_COMMON, "tokens", "statements", "pump", "remote"),
+    preparing=(*_PREPARING[:4], "frozen", *_PREPARING[4:]),
+    running=("session", "groups", "results", "completion"),
+    late={
+        "objects": ("objects",),
+        "calls": ("requests", "positional", "progress", "queue"),
+        "words": ("words",),
+    },
+    shared=(*_SHARED, "parse"),
+    extra=("progress",),
+)
+
 BUILDS: Final = {
     DEFAULT_PROFILE: _PROMISES,
     "inline-sync": _DIRECT,
-    "worker-rpc": _PROMISES,
+    "worker-rpc": _REMOTE,
 }
 """By the name of the profile."""

@@ -214,6 +214,10 @@ def script_settings(tables: Tables) -> dict[str, Any]:
         "failures": list(FAILURES),
         "exhaustion": [entry.code for entry in seen if entry.ends == "exhaustion"],
         "detail_characters": tables.detail_characters,
+        "progress": {
+            "most": tables.progress.most,
+            "message_bytes": tables.progress.message_bytes,
+        },
     }
 
 

@@ -5,8 +5,7 @@ Without I/O and without a clock, like the session that it is a part of.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from codemode_spec.tables import load_tables
 
@@ -16,29 +15,16 @@ from codemode_reference.batch import Batch
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, failure
 from codemode_reference.evidence import CallRecord, Fate
-from codemode_reference.history import APPEND_BYTES, NotSavedError, call_record, record_bytes
 from codemode_reference.ledger import Ledger
+from codemode_reference.records import Records
 from codemode_reference.values import NotJSONError, encode, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from codemode_reference.actions import Action
-    from codemode_reference.history import History
     from codemode_reference.operations import Catalogue
-
-
-@dataclass(slots=True)
-class Keeping:
-    """What becomes of the records of calls.
-
-    They are added to `records`, and to the `history` if one is kept. `hooks`: something sees each
-    call before it runs, so that calls run one at a time.
-    """
-
-    records: list[CallRecord] = field(default_factory=list)
-    history: History | None = None
-    hooks: bool = False
+    from codemode_reference.records import Keeping
 
 
 class Surroundings(NamedTuple):
@@ -51,9 +37,18 @@ class Surroundings(NamedTuple):
 
 
 class _Value(NamedTuple):
-    """A value that waits for its turn in a batch."""
+    """What an operation gave."""
 
     value: Any
+
+
+class _Failed(NamedTuple):
+    """How an operation failed."""
+
+    error: Failure
+
+
+_Answer: TypeAlias = _Value | _Failed
 
 
 class Calls:
@@ -78,7 +73,7 @@ class Calls:
         self._batch: Batch | None = None
         self.ledger = Ledger(around.policy)
         self.sent: list[dict[str, Any]] = []
-        self.records = around.keeping.records
+        self.records = Records(around.keeping, around.policy)
 
     @property
     def waiting(self) -> bool:
@@ -95,11 +90,11 @@ class Calls:
         if refused is not None:
             return self._terminal(refused)
         self.ledger.take()
-        self.records.append(CallRecord(call_id, operation))
+        self.records.add(call_id, operation)
         refused = self._enter(call_id, operation, arguments)
         if refused is not None:
             return self._refuse(call_id, refused)
-        full = self._recorded([(call_id, operation, arguments)])
+        full = self.records.keep([(call_id, operation, arguments)])
         if full is not None:
             return self._terminal(full)
         if self._over(elapsed_ms):
@@ -121,8 +116,8 @@ class Calls:
         calls = [(first + index, *entry) for index, entry in enumerate(entries)]
         for call_id, operation, _ in calls:
             self.ledger.take()
-            self.records.append(CallRecord(call_id, operation))
-        full = self._recorded(calls, whole=True)
+            self.records.add(call_id, operation)
+        full = self.records.keep(calls)
         if full is not None:
             return self._terminal(full)
         alone = [
@@ -134,33 +129,24 @@ class Calls:
 
     def answer(self, call_id: int, value: Any, elapsed_ms: float) -> list[Action]:
         """The value that the operation of `call_id` returned; late ones lead to nothing."""
-        self._record(call_id).fate = Fate.succeeded
-        operation = self._release(call_id, elapsed_ms)
-        self._outcome(call_id, value)
-        if operation is None:
-            return []
-        if self._batch is not None and call_id in self._batch:
-            return self._hold(call_id, _Value(value), elapsed_ms)
-        return self._deliver(call_id, value)
+        self.records[call_id].fate = Fate.succeeded
+        self.records.ended(call_id, value)
+        return self._answered(call_id, _Value(value), elapsed_ms)
 
     def fail(self, call_id: int, elapsed_ms: float, error: Code) -> list[Action]:
         """The operation of `call_id` failed; why stays in the parent."""
-        operation = self._release(call_id, elapsed_ms)
-        if operation is None:
-            return []
-        self._record(call_id).fate = Fate.failed
-        self._outcome(call_id, None)
-        fields: dict[str, Any] = {"operation": operation}
+        record = self.records[call_id]
+        fields: dict[str, Any] = {"operation": record.operation}
         if error != Code.operation_failed:
             fields["limit"] = self._policy["server_host_operations"]
-        refused = failure(error, **fields)
-        if self._batch is not None and call_id in self._batch:
-            return self._hold(call_id, refused, elapsed_ms)
-        return self._refuse(call_id, refused)
+        if not self._over(elapsed_ms):
+            record.fate = Fate.failed
+            self.records.ended(call_id, None)
+        return self._answered(call_id, _Failed(failure(error, **fields)), elapsed_ms)
 
     def dispatched(self, call_id: int) -> CallRecord:
         """The operation of `call_id` is about to run; what it does goes to the record."""
-        record = self._record(call_id)
+        record = self.records[call_id]
         record.dispatched = True
         return record
 
@@ -192,38 +178,40 @@ class Calls:
 
     def _unfit(self, operation: str, arguments: Any) -> Failure | None:
         """Why a call that has its slot is not dispatched. Its pages and snapshots stay used."""
+        if self._catalogue.forbids(operation):
+            return failure(Code.read_only_violation, operation=operation)
         refused = self.ledger.reserve(operation, self._catalogue[operation].cost)
         if refused is not None:
             return refused
         if not self._catalogue.accepts(operation, arguments):
             return failure(Code.invalid_arguments, operation=operation)
+        blocked = self._catalogue.blocked(arguments)
+        if blocked is not None:
+            return failure(Code.pattern_blocked, pattern=blocked)
         if not self._catalogue.permits(operation, arguments):
             return failure(Code.capability_denied, operation=operation)
         return None
 
-    def _recorded(
-        self, calls: Sequence[tuple[int, str, Any]], *, whole: bool = False
-    ) -> Failure | None:
-        """Put calls on record before any is dispatched; why the history has no room for them."""
-        history = self._around.keeping.history
-        if history is None:
-            return None
-        records = [call_record(*call) for call in calls]
-        for record in records:
-            self._append(record["call_id"], record)
-        limit = self._policy["history_headroom_bytes"]
-        if history.left < limit:
-            return failure(Code.history_headroom_limit, measured=history.left, limit=limit)
-        limit = self._policy["batch_history_bytes"]
-        measured = sum(map(record_bytes, records)) if whole else 0
-        if measured > limit:
-            return failure(Code.batch_history_limit, measured=measured, limit=limit)
-        return None
-
     # Answers
 
+    def _answered(self, call_id: int, answer: _Answer, elapsed_ms: float) -> list[Action]:
+        """Free the slot of a call; one of a batch waits until all before it are answered."""
+        if self.ledger.leave(call_id) is None or self._over(0):
+            return []
+        if self._batch is not None and call_id in self._batch:
+            self._batch.hold(call_id - self._batch.first, answer)
+            return self._advance(elapsed_ms)
+        return self._give(call_id, answer, elapsed_ms)
+
+    def _give(self, call_id: int, answer: _Answer, elapsed_ms: float) -> list[Action]:
+        if self._over(elapsed_ms):
+            return []
+        if isinstance(answer, _Failed):
+            return self._refuse(call_id, answer.error)
+        return self._deliver(call_id, answer.value)
+
     def _deliver(self, call_id: int, value: Any) -> list[Action]:
-        operation = self._record(call_id).operation
+        operation = self.records[call_id].operation
         depth = self._policy["value_depth"]
         try:
             measured = measure(value, depth)
@@ -238,7 +226,7 @@ class Calls:
         return [Write(wire.host_value(self._invocation_id, call_id, encode(value, depth)))]
 
     def _refuse(self, call_id: int, error: Failure) -> list[Action]:
-        record = self._record(call_id)
+        record = self.records[call_id]
         record.code = error.code
         if not record.dispatched:
             record.fate = Fate.failed
@@ -247,23 +235,14 @@ class Calls:
         self.sent.append({"code": error.code, **error.fields})
         return [Write(wire.host_error(self._invocation_id, call_id, error))]
 
-    def _release(self, call_id: int, elapsed_ms: float) -> str | None:
-        operation = self.ledger.leave(call_id)
-        return None if self._over(elapsed_ms) else operation
-
     # Batches
-
-    def _hold(self, call_id: int, result: _Value | Failure, elapsed_ms: float) -> list[Action]:
-        assert self._batch is not None
-        self._batch.hold(call_id - self._batch.first, result)
-        return self._advance(elapsed_ms)
 
     def _advance(self, elapsed_ms: float) -> list[Action]:
         """Give out what is due and run what may run, until nothing is left to do."""
-        actions = self._commit()
+        actions = self._commit(elapsed_ms)
         while self._batch is not None and (index := self._batch.ready()) is not None:
             actions += self._run(self._batch, index, elapsed_ms)
-            actions += self._commit()
+            actions += self._commit(elapsed_ms)
         return actions
 
     def _run(self, batch: Batch, index: int, elapsed_ms: float) -> list[Action]:
@@ -280,7 +259,7 @@ class Calls:
             return []
         return [Dispatch(call_id, operation, arguments)]
 
-    def _commit(self) -> list[Action]:
+    def _commit(self, elapsed_ms: float) -> list[Action]:
         """Write the replies that are due: in the order of the entries, like all charging."""
         actions: list[Action] = []
         batch = self._batch
@@ -290,7 +269,7 @@ class Calls:
             if isinstance(held, Failure):
                 actions += self._refuse(call_id, held)
             else:
-                actions += self._deliver(call_id, held.value)
+                actions += self._give(call_id, held, elapsed_ms)
             if self._over(0):
                 break
         if batch.over or self._over(0):
@@ -299,34 +278,3 @@ class Calls:
 
     def _ends(self, error: Failure) -> bool:
         return self._around.terminal and load_tables().errors[error.code].ends == "exhaustion"
-
-    # Records
-
-    def _record(self, call_id: int) -> CallRecord:
-        return self.records[call_id - 1]
-
-    def _append(self, call_id: int, record: dict[str, Any]) -> None:
-        assert self._around.keeping.history is not None
-        try:
-            self._around.keeping.history.append(record)
-        except NotSavedError as error:
-            self._record(call_id).warn(f"a record was not saved: {error}")
-
-    def _outcome(self, call_id: int, value: Any) -> None:
-        """Keep what came of a call, with its result unless that is no value or too large."""
-        if self._around.keeping.history is None:
-            return
-        record = self._record(call_id)
-        ended: dict[str, Any] = {"call_id": call_id, "fate": record.fate.value}
-        try:
-            measured = measure(value, self._policy["value_depth"])
-        except NotJSONError:
-            measured = 0
-        else:
-            if measured <= APPEND_BYTES:
-                ended["result"] = value
-        if measured > APPEND_BYTES:
-            record.warn(
-                f"a result of {measured} bytes is not in its record: {APPEND_BYTES} are kept"
-            )
-        self._append(call_id, ended)

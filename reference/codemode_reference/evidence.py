@@ -140,13 +140,20 @@ def warn(text: str) -> None:
 
 @dataclass(slots=True)
 class Stats:
-    """What the parent saw of one invocation; `stderr_bytes` counts up to `log_bytes`."""
+    """What the parent saw of one invocation; `stderr_bytes` counts up to `log_bytes`.
+
+    What its worker used is known once it is reaped: wall time since `execute`, processor time, and
+    the most memory that was resident (0: not known).
+    """
 
     pid: int
     frames: int = 0
     stderr_bytes: int = 0
     stderr_truncated: bool = False
     calls: Sequence[CallRecord] = ()
+    wall_ms: float = 0.0
+    cpu_ms: float = 0.0
+    memory_bytes: int = 0
 
 
 @dataclass(slots=True)

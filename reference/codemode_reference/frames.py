@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         alternatives: dict[str, str | list[str]]
         errors: dict[str, ErrorRule]
         extra: list[str]
+        message_bytes: int
 
 
 MALFORMED = "malformed"
@@ -161,8 +162,15 @@ def _alternatives(found: Any, rules: Rules) -> bool:
     # What this implementation does not do is refused, never ignored.
     known = rules["alternatives"]
     return isinstance(found, dict) and all(
-        name in known and known[name] == value for name, value in found.items()
+        name in known and _chosen(value, known[name]) for name, value in found.items()
     )
+
+
+def _chosen(found: Any, known: str | list[str]) -> bool:
+    # Of several that there are, those that are in force.
+    if isinstance(known, str) or not isinstance(found, list):
+        return bool(found == known)
+    return all(isinstance(one, str) and one in known for one in found)
 
 
 def _operations(found: Any, rules: Rules) -> bool:
@@ -177,6 +185,10 @@ def _calls(found: Any, rules: Rules) -> bool:
 
 def _texts(found: Any, _rules: Rules) -> bool:
     return isinstance(found, list) and all(isinstance(one, str) for one in found)
+
+
+def _line(found: Any, rules: Rules) -> bool:
+    return isinstance(found, str) and len(found.encode()) <= rules["message_bytes"]
 
 
 def _effect(found: Any, _rules: Rules) -> bool:
@@ -206,13 +218,15 @@ _OPERATION: dict[str, Check] = {
     "effect": _effect,
     "arguments?": _schema,
     "aliases?": _texts,
+    "group?": _text,
+    "shortcuts?": _texts,
     "description?": _text,
 }
 
 _ENTRY: dict[str, Check] = {"operation": _text, "arguments": _anything}
 
 # Where a profile does not have them, frames of these kinds are unknown.
-_EXTRA = ("host_batch",)
+_EXTRA = ("host_batch", "progress")
 
 _SHAPES: dict[str, dict[str, Check]] = {
     "execute": {
@@ -236,6 +250,13 @@ _SHAPES: dict[str, dict[str, Check]] = {
         "invocation_id": _ordinal,
         "call_id": _ordinal,
         "calls": _calls,
+    },
+    "progress": {
+        "type": _text,
+        "invocation_id": _ordinal,
+        "current": _count,
+        "total?": _count,
+        "message?": _line,
     },
     "host_result": {
         "type": _text,

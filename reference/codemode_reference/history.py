@@ -37,14 +37,17 @@ class History:
         """The bytes that are left, never fewer than none."""
         return max(self.capacity - self.used, 0)
 
+    def bytes_of(self, record: dict[str, Any]) -> int:
+        """What a record takes, as a line."""
+        return measure(record, _DEPTH) + 1
+
     def append(self, record: dict[str, Any]) -> None:
         """Keep a record; NotSavedError if it counts but could not be saved."""
-        line = encode(record, _DEPTH) + b"\n"
-        self.used += len(line)
+        self.used += self.bytes_of(record)
         if self.save is None:
             return
         try:
-            self.save(line)
+            self.save(encode(record, _DEPTH) + b"\n")
         except Exception as error:
             raise NotSavedError(type(error).__name__) from error
 
@@ -52,8 +55,3 @@ class History:
 def call_record(call_id: int, operation: str, arguments: Any) -> dict[str, Any]:
     """What is on record of a call before it is dispatched."""
     return {"call_id": call_id, "operation": operation, "arguments": arguments}
-
-
-def record_bytes(record: dict[str, Any]) -> int:
-    """What a record takes of the history."""
-    return measure(record, _DEPTH) + 1

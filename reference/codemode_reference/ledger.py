@@ -53,13 +53,13 @@ class Ledger:
 
         As `order.json` has it: pages that fit stay charged where the snapshots do not.
         """
-        # A profile without pages or snapshots has operations without a cost in them.
-        limit = self.policy.get("pages", 0)
-        if self.pages + cost.pages > limit:
+        # Some profiles have neither row.
+        limit = self.policy.get("pages")
+        if limit is not None and self.pages + cost.pages > limit:
             return failure(Code.pages_limit, operation=operation, limit=limit)
         self.pages += cost.pages
-        limit = self.policy.get("snapshots", 0)
-        if self.snapshots + cost.snapshots > limit:
+        limit = self.policy.get("snapshots")
+        if limit is not None and self.snapshots + cost.snapshots > limit:
             return failure(Code.snapshots_limit, operation=operation, limit=limit)
         self.snapshots += cost.snapshots
         return None

@@ -42,22 +42,29 @@ class Pump(worker.Worker):
 
     def _enter(self, function: Any, *arguments: str) -> Any:
         """Call into the engine with the time that is left."""
-        left = self._deadline - monotonic()
-        if left <= 0:
-            raise DeadlineError
-        self._context.set_time_limit(left + _INTERRUPT_MARGIN)
+        self._context.set_time_limit(self._left() + _INTERRUPT_MARGIN)
         try:
             return function(*arguments)
         except self._engine.JSException:
             # Told by the clock and never by the text: a job fails with what the program throws.
-            if monotonic() >= self._deadline:
-                raise DeadlineError from None
+            self._left()
             raise worker.HeapError from None
+
+    def _left(self) -> float:
+        """The seconds that the program may still take; DeadlineError if there are none."""
+        left: float = self._deadline - monotonic()
+        if left <= 0:
+            raise DeadlineError
+        return left
+
+    def _first_word(self) -> str:
+        """What `control` is told with `start`."""
+        return ""
 
     def _pump(self, control: Any) -> bool:
         """Run the program until its result is written; False if it can never settle."""
         replies_due = 0
-        kind, text = "start", ""
+        kind, text = "start", self._first_word()
         broken = False
         while True:
             state, calls = self._hand_out(self._enter(control, kind, text))
@@ -94,8 +101,12 @@ class Pump(worker.Worker):
         ended = state not in (_PENDING, _SETTLING)
         if state == _NULL_THROWN and self._heap_was_full():
             raise worker.HeapError
-        calls = frames.count(b"\n") - ended
+        calls = self._calls_in(frames, ended=ended)
         self._in_flight.update(range(self._sent + 1, self._sent + calls + 1))
         self._sent += calls
         self._write(frames, ended=ended)
         return state, calls
+
+    def _calls_in(self, frames: bytes, *, ended: bool) -> int:
+        """How many of the frames are host calls: all but the last one, which is the result."""
+        return frames.count(b"\n") - ended

@@ -31,5 +31,6 @@ def frame_rules(tables: Tables, profile: Profile) -> Rules:
             for name, chosen in profile.alternatives.items()
         },
         "errors": errors,
+        "message_bytes": tables.progress.message_bytes,
         "extra": list(BUILDS[profile.name].extra),
     }

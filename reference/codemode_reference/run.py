@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from codemode_reference.actions import Closed, Dispatch, Settled, Write
+from codemode_reference.actions import Closed, Dispatch, Progress, Settled, Write
 from codemode_reference.clock import Clock
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
@@ -31,6 +32,8 @@ Hook: TypeAlias = "Callable[[str, Any], Awaitable[None]]"
 
 _log = logging.getLogger(__name__)
 _CHUNK = 65536
+# Linux counts in KiB, macOS in bytes.
+_MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 # Beyond log_bytes nothing is counted any more; a flood then costs one read in this many seconds.
 _FLOOD_PAUSE = 0.001
 # A time that stands still is looked at so often.
@@ -41,7 +44,8 @@ _LOOK_MS = 10
 class Host:
     """What the runs of a parent share. `keep` is told of each task that an operation runs in.
 
-    `excluded`: waiting for the host is no part of the deadline. `hook` is asked before each call.
+    `excluded`: waiting for the host is no part of the deadline. `hook` is asked before each call,
+    `progress` is told what the program reports, `metered` runs look at the memory of their worker.
     """
 
     policy: Mapping[str, int]
@@ -49,6 +53,8 @@ class Host:
     keep: Callable[[asyncio.Task[None]], None]
     excluded: bool = False
     hook: Hook | None = None
+    progress: Callable[[dict[str, Any]], None] | None = None
+    metered: bool = False
 
 
 class Run:
@@ -109,6 +115,8 @@ class Run:
         for timer in self._timers.values():
             timer.cancel()
         self._stop_calls()
+        self.stats.wall_ms = self._elapsed_ms()
+        self._look_at_memory()
         self._loop.remove_writer(self._worker.stdin)
         self._loop.remove_reader(self._worker.stdout)
         self._loop.remove_reader(self._worker.stderr)
@@ -134,9 +142,18 @@ class Run:
             self._exited.add_done_callback(lambda _: self._reap())
 
     def _reap(self) -> None:
-        self._worker.reap()
+        usage = self._worker.reap()
+        if usage is not None:
+            self.stats.cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
+            # Only where nothing could be looked at.
+            self.stats.memory_bytes = self.stats.memory_bytes or usage.ru_maxrss * _MAXRSS_UNIT
         self._worker.close()
         self._reaped()
+
+    def _look_at_memory(self) -> None:
+        # While it lives: what is told of a process that is gone includes what it was forked from.
+        if self._host.metered:
+            self.stats.memory_bytes = max(self.stats.memory_bytes, self._worker.memory_peak())
 
     # Exit
 
@@ -217,6 +234,7 @@ class Run:
         self._unsent -= written
         if not self._clock.started and self._unsent <= 0:
             self._clock.start(now)
+            self._look_at_memory()
             self._after("deadline", self._longest_ms)
             self._take(partial(self._session.event, "execute_sent"))
 
@@ -264,7 +282,11 @@ class Run:
                 self._dispatch(action)
             elif isinstance(action, Write):
                 self._write(action.data)
+            elif isinstance(action, Progress):
+                if self._host.progress is not None:
+                    self._host.progress(action.report)
             elif isinstance(action, Settled):
+                self._look_at_memory()
                 self._timers["deadline"].cancel()
                 self._stop_calls()
                 self._after("exit_wait_over", self._policy["exit_wait_ms"])

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codemode_reference.actions import Closed, End, Settled
-from codemode_reference.calls import Calls, Keeping, Surroundings
+from codemode_spec.tables import load_tables
+
+from codemode_reference.actions import Closed, End, Progress, Settled
+from codemode_reference.calls import Calls, Surroundings
 from codemode_reference.claims import accept
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, Success, failure
 from codemode_reference.frames import MALFORMED, parse
 from codemode_reference.lines import LineDecoder
 from codemode_reference.protocol import Machine
+from codemode_reference.records import Keeping
 from codemode_reference.values import measure
 
 if TYPE_CHECKING:
@@ -60,12 +63,13 @@ class Session:
             self._terminal,
         )
         self._outcome: Outcome | None = None
+        self._reports = 0
         self.frames = 0
 
     @property
     def calls(self) -> Sequence[CallRecord]:
         """The record of each call, in order."""
-        return self._calls.records
+        return self._calls.records.calls
 
     @property
     def waiting(self) -> bool:
@@ -145,6 +149,8 @@ class Session:
         actions = self.event(kind)
         if actions or self.ended:
             return actions
+        if kind == "progress":
+            return self._progress(frame)
         if kind == "host_call":
             call = frame["call_id"], frame["operation"], frame["arguments"]
             return self._calls.call(*call, elapsed_ms)
@@ -152,6 +158,13 @@ class Session:
             entries = [(entry["operation"], entry["arguments"]) for entry in frame["calls"]]
             return self._calls.batch(frame["call_id"], entries, elapsed_ms)
         return self._result(frame, elapsed_ms)
+
+    def _progress(self, frame: Frame) -> list[Action]:
+        self._reports += 1
+        if self._reports > load_tables().progress.most:
+            return self.event(MALFORMED)
+        told = ("current", "total", "message")
+        return [Progress({name: frame[name] for name in told if name in frame})]
 
     def _result(self, frame: Frame, elapsed_ms: float) -> list[Action]:
         if not frame["ok"]:

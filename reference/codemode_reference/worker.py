@@ -149,6 +149,7 @@ class Worker:
         if others or frame["type"] != "execute":
             _leave(self._data.bad_frame)
         self._invocation_id = frame["invocation_id"]
+        self._source = frame["source"]
         return line, frame
 
     def _receive(self) -> list[tuple[bytes, dict[str, Any]]]:

@@ -25,8 +25,12 @@ OPTION_OF_ROW: Final = {"wall_time_ms": "timeout_ms"}
 OPTION_CAPABILITY: Final = {"wall_time_ms": "options.timeout"}
 """The capability that such an option needs."""
 
-OPERATION_TRAITS: Final = ("aliases", "description", "untracked", "drifted", "control")
+OPERATION_TRAITS: Final = (
+    *("aliases", "description", "untracked", "drifted", "control"),
+    *("group", "keep_prefix", "shortcuts"),
+)
 """What an operation of a case may be besides its name, its effect and its arguments."""
+_MODULE_OF_FILTER: Final = "admission"
 
 MOST: Final = 16 << 20
 TESTABLE: Final = {
@@ -145,6 +149,16 @@ class Case:
         return filled
 
     @property
+    def filtered(self) -> bool:
+        """Whether it is about admission, so that a filter which can be switched is on."""
+        return (_MODULE_OF_FILTER,) in self.needs
+
+    @property
+    def timed(self) -> bool:
+        """Whether it moves the clock by which rates are counted."""
+        return any("advance_ms" in entry for entry in self.data.get("then", []))
+
+    @property
     def programs(self) -> list[Mapping[str, Any]]:
         """The `programs` of each run and follow-up that names some."""
         runs = self.data.get("runs") or [self.data]
@@ -227,7 +241,8 @@ class Case:
         raw = bool(data.get("raw"))
 
         def spec(entry: Mapping[str, Any]) -> RunSpec:
-            return programs.run_spec(entry, raw=raw, language=language, alternatives=alternatives)
+            given = {"options": data.get("options", {}), **entry}
+            return programs.run_spec(given, raw=raw, language=language, alternatives=alternatives)
 
         def expected(entry: Mapping[str, Any]) -> Expectation | None:
             if "expect" not in entry:

@@ -49,7 +49,8 @@ class Outcome:
     `error_table` names what of a failure must be as the table says for its code (`fields`,
     `message`), `error_has` texts that it has, whatever they say. `canaries` are secrets that must
     not be emitted, `limited` rows of which one must have a limit, `record` parts of the target's
-    record of the calls. `status` is how the worker exits;
+    record of the calls. `progress` is what reached the host in order, or how many messages did.
+    `status` is how the worker exits;
     `frames` names what holds of every frame of the target, `processes` what holds of its workers.
     """
 
@@ -66,6 +67,7 @@ class Outcome:
     not_before_ms: int | None = None
     calls: ExpectedCalls | None = None
     overlap: int | None = None
+    progress: tuple[Mapping[str, Any], ...] | int | None = None
     canaries: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
     record: Mapping[str, Any] | None = None
@@ -130,6 +132,7 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         not_before_ms=entry.get("not_before_ms"),
         calls=_calls(entry["calls"]) if "calls" in entry else None,
         overlap=entry.get("overlap"),
+        progress=_progress(entry.get("progress")),
         canaries=tuple(entry.get("evidence", {}).get("canaries", ())),
         limited=tuple(entry.get("evidence", {}).get("limited", ())),
         record=entry.get("evidence", {}).get("record"),
@@ -144,6 +147,10 @@ def _calls(entry: Any) -> ExpectedCalls:
         return ExpectedCalls(op=entry["op"], count=entry["count"])
     listed = (ExpectedCall(call["op"], call.get("args", UNSET), _odd(call)) for call in entry)
     return ExpectedCalls(listed=tuple(listed))
+
+
+def _progress(entry: Any) -> tuple[Mapping[str, Any], ...] | int | None:
+    return tuple(entry) if isinstance(entry, list) else entry
 
 
 def _odd(entry: Mapping[str, Any]) -> Odd:

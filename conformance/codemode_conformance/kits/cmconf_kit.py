@@ -200,6 +200,10 @@ class Run:
                 self.adapter.emit("call_cancelled", r=self.r, c=c)
             raise
 
+    def progress(self, **parts: Any) -> None:
+        """Tell of the progress of a program: `current`, and perhaps `total` and `message`."""
+        self.adapter.emit("progress", r=self.r, **parts)
+
     def call_from_thread(self, op: str, args: Any = ABSENT) -> Any:
         """Do the same from another thread, for a target that blocks the one it runs in."""
         return asyncio.run_coroutine_threadsafe(self.call(op, args), self.loop).result()
@@ -290,6 +294,10 @@ class _Adapter:
             await run.session.cancel(run)
         elif run:
             self.emit("unsupported", of="cancel", r=r)
+
+    async def on_advance(self, s: Any, ms: int) -> None:
+        await self.sessions[s].advance(ms)
+        self.emit("advanced", s=s)
 
     async def on_ping(self, n: int) -> None:
         self.emit("pong", n=n)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from codemode_conformance import compare, layers
 from codemode_conformance.escape import for_shell
 from codemode_conformance.failure_kinds import kind_of
+from codemode_conformance.outcomes import suite_version
 from codemode_conformance.roles import role_name
-from codemode_conformance.summary import suite_version, this_platform
+from codemode_conformance.summary import this_platform
 from codemode_conformance.target import SHIPPED
 from codemode_conformance.verdicts import Verdict
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 from codemode_conformance.compare import SHOWN
 from codemode_conformance.escape import for_terminal
 from codemode_conformance.layers import describe
+from codemode_conformance.outcomes import suite_version
 from codemode_conformance.report.json_report import reproduction
 from codemode_conformance.report.words import CONCLUSIONS, NO_CONCLUSION, counted
-from codemode_conformance.summary import suite_version, this_platform
+from codemode_conformance.summary import this_platform
 from codemode_conformance.verdicts import LOOK_AT, Verdict
 
 if TYPE_CHECKING:

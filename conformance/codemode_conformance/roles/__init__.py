@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 from codemode_conformance.engine import Engine
 from codemode_conformance.failures import UsageError
 from codemode_conformance.roles.parent import ParentRole
+from codemode_conformance.roles.worker import WorkerRole
 
 if TYPE_CHECKING:
     import argparse
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from codemode_conformance.identity import Identity
     from codemode_conformance.install import Installed
     from codemode_conformance.target import Target
+    from codemode_conformance.transcript import Transcript
     from codemode_conformance.trial import Attempt
 
 BUILT: Final = ("engine", "server", "worker", "parent")
@@ -84,13 +86,15 @@ def role_for(target: Target, wanted: str | None, cases: Iterable[Case]) -> str:
     return name
 
 
-def role_of(installed: Installed, name: str) -> Role:
-    """The role of this name, not started."""
+def role_of(installed: Installed, name: str, transcript: Transcript | None = None) -> Role:
+    """The role of this name, not started; `transcript` gets every message of it."""
     if name == "server":
         # Here, because the SDK is slow to load and only this role needs it.
         from codemode_conformance.server.role import ServerRole  # noqa: PLC0415
 
-        return ServerRole(installed)
+        return ServerRole(installed, transcript=transcript)
     if name == "parent":
-        return ParentRole(installed)
-    return Engine(installed)
+        return ParentRole(installed, transcript)
+    if name == "worker":
+        return WorkerRole(installed)
+    return Engine(installed, transcript)

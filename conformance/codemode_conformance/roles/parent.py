@@ -11,13 +11,14 @@ from codemode_conformance.roles.rig import Rig
 if TYPE_CHECKING:
     from codemode_conformance.install import Installed
     from codemode_conformance.target import Command, Target
+    from codemode_conformance.transcript import Transcript
 
 
 class ParentRole(Engine):
     """A target's parent behind an adapter, told to start `${worker}` for each run."""
 
-    def __init__(self, installed: Installed) -> None:
-        super().__init__(installed)
+    def __init__(self, installed: Installed, transcript: Transcript | None = None) -> None:
+        super().__init__(installed, transcript)
         self._rig = Rig()
         self._values = {**installed.values, "worker": str(self._rig.command)}
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from codemode_conformance.process import Caps, Event, Process
     from codemode_conformance.server.wire import Streams
     from codemode_conformance.target import Server
+    from codemode_conformance.transcript import Transcript
 
 NOTES: Final = 20
 REASON_SECONDS: Final = 0.5
@@ -54,7 +55,13 @@ class Gone:
 class Connection:
     """A connection to one server. Everything runs on one event loop, in the caller's thread."""
 
-    def __init__(self, server: Server, values: Mapping[str, str], caps: Caps | None = None) -> None:
+    def __init__(
+        self,
+        server: Server,
+        values: Mapping[str, str],
+        caps: Caps | None = None,
+        transcript: Transcript | None = None,
+    ) -> None:
         self.gone: Gone | None = None
         self.notes: list[str] = []
         self.calls = 0
@@ -62,7 +69,7 @@ class Connection:
         self.premises = Premises({**values, **port})
         self._server = server
         self._caps = caps
-        self._tap = Tap(self._strange)
+        self._tap = Tap(self._strange, transcript)
         self._process: Process | None = None
         self._pump: Pump | None = None
         self._wire: StdioWire | HttpWire | None = None

@@ -2,18 +2,6 @@
 
 let sent = 0;
 
-// What a failed call is where a failure is a value.
-const failed = (code, fields) => {
-  const value = parse("{}");
-  define(value, "success", false, true);
-  define(value, "code", code, true);
-  for (let index = 0; index < errorFields.length; index++) {
-    const name = errorFields[index];
-    if (fields[name] !== undefined) define(value, name, fields[name], true);
-  }
-  return value;
-};
-
 // Sends a frame that takes `count` ids: the replies, in their order.
 const exchange = (frame, count) => {
   const text = toAscii("p" + count + " " + frame);

@@ -1,5 +1,6 @@
 // The one invocation; its `execute` frame fills this. `names` has the name of an operation for each
-// name or alias; `omits`: an undefined property is left out; `end` ends a program from inside.
+// name or alias, `entries` what is known of each operation; `omits`: an undefined property is left
+// out; `end` ends a program from inside.
 const session = {
   __proto__: null,
   id: 0,
@@ -7,6 +8,8 @@ const session = {
   names: { __proto__: null },
   omits: false,
   absent: false,
+  readonly: false,
+  entries: { __proto__: null },
   asValue: { __proto__: null },
   terminal: { __proto__: null },
   end: null,

@@ -47,3 +47,15 @@ const fieldsOf = (error) => {
   }
   return fields;
 };
+
+// What a failed call is where a failure is a value.
+const failed = (code, fields) => {
+  const value = parse("{}");
+  define(value, "success", false, true);
+  define(value, "code", code, true);
+  for (let index = 0; index < errorFields.length; index++) {
+    const name = errorFields[index];
+    if (fields[name] !== undefined) define(value, name, fields[name], true);
+  }
+  return value;
+};

@@ -10,6 +10,9 @@ const fillIf = (codes, chosen, map) => {
 };
 fillIf(settings.failures, alternatives.operation_failure === "value", session.asValue);
 fillIf(settings.exhaustion, alternatives.exhaustion === "terminal", session.terminal);
+for (let index = 0; index < alternatives.options.length; index++) {
+  if (alternatives.options[index] === "readonly") session.readonly = true;
+}
 for (let index = 0; index < operations.length; index++) {
   const { name, aliases } = operations[index];
   session.names[name] = name;
@@ -23,21 +26,20 @@ const quiet = { __proto__: null, then: true, toJSON: true };
 const inherited = ownKeys(ObjectPrototype);
 for (let index = 0; index < inherited.length; index++) quiet[inherited[index]] = true;
 
+const guarded = (methods) =>
+  new ProxyConstructor(freeze(methods), {
+    __proto__: null,
+    get(target, key) {
+      if (owns(target, key)) return target[key];
+      if (typeof key === "symbol" || quiet[key]) return undefined;
+      throw words().makeError(codes.unknown_method, {
+        __proto__: null,
+        suggestion: words().nearest(key, methods),
+      });
+    },
+  });
+
 // The one global of a program.
 const offer = (name, methods) => {
-  freeze(methods);
-  defineProperty(global, name, {
-    __proto__: null,
-    value: new ProxyConstructor(methods, {
-      __proto__: null,
-      get(target, key) {
-        if (owns(target, key)) return target[key];
-        if (typeof key === "symbol" || quiet[key]) return undefined;
-        throw words().makeError(codes.unknown_method, {
-          __proto__: null,
-          suggestion: words().nearest(key, methods),
-        });
-      },
-    }),
-  });
+  defineProperty(global, name, { __proto__: null, value: guarded(methods) });
 };

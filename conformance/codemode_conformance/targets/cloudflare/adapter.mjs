@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, failed, hostValues, mark, ok, serve } from "../../kits/cmconf_kit.mjs";
+import { build, failed, hostValues, mark, serve } from "../../kits/cmconf_kit.mjs";
 
 const require = createRequire(join(process.argv[2], "package.json"));
 const home = join(process.argv[2], "node_modules", "@cloudflare", "codemode");
@@ -29,12 +29,13 @@ const { outputFiles } = await require("esbuild").build({
 const calls = new Map(); // of a run: how it forwards calls
 const wire = (value) => {
   const [shown, odd] = mark(value);
-  return value === undefined ? { present: false } : { present: true, value: shown, odd };
+  return value === undefined ? { present: false } : { present: true, value: shown, ...(odd.length && { odd }) };
 };
 async function harness(request) {
   const { r, name, args } = await request.json();
   try {
-    const value = await calls.get(r)(name, args.present ? build(args.value, args.odd) : undefined);
+    const known = (args.odd ?? []).filter(([, kind]) => hostValues.includes(kind));
+    const value = await calls.get(r)(name, args.present ? build(args.value, known) : undefined);
     return Response.json({ ok: true, ...wire(value) });
   } catch (error) {
     return Response.json({ ok: false, message: error.message });
@@ -60,7 +61,7 @@ function open(policy, ops) {
       const response = await workerd.dispatchFetch("http://worker/", { method: "POST", body });
       const { result, error, logs } = await response.json();
       calls.delete(r);
-      if (error === undefined) return ok(result.present ? build(result.value, result.odd) : undefined, logs);
+      if (error === undefined) return { ok: true, ...result, logs }; // marked in the Worker already
       return failed(CATEGORIES.find(([pattern]) => pattern.test(error.message))?.[1] ?? "script", error, { logs });
     },
   };

@@ -5,7 +5,7 @@ import { build, mark } from "../../kits/cmconf_kit.mjs";
 
 const wire = (value) => {
   const [shown, odd] = mark(value);
-  return value === undefined ? { present: false } : { present: true, value: shown, odd };
+  return value === undefined ? { present: false } : { present: true, value: shown, ...(odd.length && { odd }) };
 };
 
 export default {
@@ -15,13 +15,14 @@ export default {
       const body = JSON.stringify({ r, name, args: wire(args[0]) });
       const answer = await (await env.HARNESS.fetch("http://harness/", { method: "POST", body })).json();
       if (!answer.ok) throw new Error(answer.message);
-      return answer.present ? build(answer.value, answer.odd) : undefined;
+      return answer.present ? build(answer.value, answer.odd ?? []) : undefined;
     };
     const fns = Object.fromEntries(ops.map((name) => [name, forward(name)]));
     const executor = new DynamicWorkerExecutor({ loader: env.LOADER, timeout });
     try {
       const { result, error, logs } = await executor.execute(source, [{ name: "codemode", fns }]);
-      if (error !== undefined) return Response.json({ error: { message: error }, logs });
+      const text = typeof error === "string" ? error : "a message that is no text";
+      if (error !== undefined) return Response.json({ error: { message: text }, logs });
       return Response.json({ result: wire(result), logs });
     } catch (error) {
       const { name, message, stack } = Object(error);

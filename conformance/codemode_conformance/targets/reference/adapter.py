@@ -8,6 +8,7 @@ started instead of our own.
 import argparse
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable, Collection
 from contextvars import ContextVar
 from pathlib import Path
@@ -16,7 +17,15 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kits"))
 
 from cmconf_kit import ABSENT, HOST_VALUES, Answer, HostError, failed, ok, serve
-from codemode_reference import Failure, Operation, Parent, PolicyError, default_policy
+from codemode_reference import (
+    Failure,
+    Operation,
+    Options,
+    Parent,
+    PolicyError,
+    Surface,
+    default_policy,
+)
 from codemode_reference.ceilings import Ceiling, fingerprint
 from codemode_reference.cli import version
 from codemode_reference.evidence import Evidence, changed, warn
@@ -37,9 +46,9 @@ NOT_CHARGED = {"pages", "snapshots"} & PROFILE.rows.keys()
 SETTABLE = [name for name in PROFILE.rows if name not in NOT_CHARGED]
 # One lexical line by the style of the programs; the reference's own lookup stays in the path.
 PRELUDES = {
-    "async": "const host = {call: (name, args) => codemode.call(name, args), "
+    "async": "const host = {api: codemode, call: (name, args) => codemode.call(name, args), "
     "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};",
-    "sync": "const host = {call: (...given) => tools.call(...given), "
+    "sync": "const host = {call: (name, args) => tools.call(name, args), "
     "all: (calls) => tools.callAll(calls.map(([name, args]) => ({name, args}))), "
     "api: tools, list: () => tools.list(), search: (text) => tools.search(text), "
     "describe: (name) => tools.describe(name), budget: () => tools.budget()};",
@@ -50,7 +59,18 @@ MODULES = {
     "inline-sync": [
         *("batch", "evidence", "script-api", "host.history_bytes", "host.hooks"),
         *("host.save_fails", "op.effects", "op.nested", "op.aliases", "op.ceiling", "op.control"),
-    ]
+    ],
+    "worker-rpc": [
+        *("read-only", "admission", "script-api", "progress", "options.timeout"),
+        *(
+            "options.readonly",
+            "op.groups",
+            "op.unstated",
+            "op.control",
+            "host.filter",
+            "host.clock",
+        ),
+    ],
 }
 IDENTITY = {
     "target": "reference" if NAME == DEFAULT_PROFILE else f"reference-{NAME}",
@@ -113,6 +133,8 @@ class Session:
             history = History(
                 host.get("history_bytes", PLENTY), fails if "save_fails" in host else None
             )
+        self.seconds = 0.0
+        kept = frozenset(op["group"] for op in ops if "keep_prefix" in op)
         self.parent = Parent(
             policy,
             [self.operation(op) for op in ops],
@@ -120,6 +142,10 @@ class Session:
             worker_command=WORKER,
             history=history,
             hook=look if "hooks" in host else None,
+            surface=Surface(keeps=kept),
+            # The isolation is not to be judged by a filter that any program gets past.
+            filtered="filter" in host,
+            clock=(lambda: self.seconds) if "clock" in host else time.monotonic,
         )
         self.effective = {
             name: {"value": "unknown", "from": "documented"}
@@ -131,6 +157,7 @@ class Session:
     def operation(self, op: dict[str, Any]) -> Operation:
         """Give the operation of a line of `open`."""
         given = {key: op[key] for key in ("description", "untracked", "control") if key in op}
+        placed = {key: tuple(op[key]) for key in ("aliases", "shortcuts") if key in op}
         # What was granted has had another schema, so that this is not it.
         other = fingerprint(op["name"], {"type": "null"}, {})
         return Operation(
@@ -138,8 +165,9 @@ class Session:
             self.handler(op["name"]),
             op["effect"],
             op["arguments"],
-            aliases=tuple(op.get("aliases", ())),
+            group=op.get("group", ""),
             ceiling=Ceiling(other, op["effect"]) if "drifted" in op else None,
+            **placed,
             **given,
         )
 
@@ -162,16 +190,23 @@ class Session:
 
         return handle
 
-    async def run(self, source: str, _options: Any, _call: Any, state: Any) -> dict[str, Any]:
+    async def run(self, source: str, options: Any, _call: Any, state: Any) -> dict[str, Any]:
         """Run one program to its outcome."""
         forward.set(state.ask)
         state.cancelled = asyncio.Event()
         found: list[Evidence] = []
-        outcome = await self.parent.invoke(source, cancel=state.cancelled, evidence=found.append)
+        asked = Options(**options, progress=lambda report: state.progress(**report))
+        outcome = await self.parent.invoke(
+            source, cancel=state.cancelled, evidence=found.append, options=asked
+        )
         told = {"evidence": found[0].to_json()} if "evidence" in IDENTITY["capabilities"] else {}
         if isinstance(outcome, Failure):
             return refusal(outcome.code, outcome.message, **outcome.fields) | told
         return ok(outcome.value if outcome.value_present else ABSENT) | told
+
+    async def advance(self, milliseconds: int) -> None:
+        """Move the clock by which rates are counted on."""
+        self.seconds += milliseconds / 1000
 
     async def cancel(self, state: Any) -> None:
         """Cancel a run."""
