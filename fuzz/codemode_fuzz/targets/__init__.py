@@ -25,6 +25,7 @@ INSTRUMENTED: Final = {
     ),
     "values": _modules("codemode_reference", "values", "strict_json"),
     "policy": _modules("codemode_reference", "policy"),
+    "admission": _modules("codemode_reference", "statements", "tokens", "filters"),
     "adapter": _modules("codemode_conformance", "messages", "lines"),
     "targetfile": _modules("codemode_conformance", "target"),
     "worker": _modules("codemode_reference", "frames", "lines", "strict_json"),

@@ -27,8 +27,8 @@ _SOURCES: Final = (
     *("return await codemode.add({})", "return [await codemode.add({a: 1}), await codemode.add()]"),
     "return Promise.all([codemode.add({}), codemode.listOrders({b: 'é'})])",
     (
-        "const told = []; for (let i = 0; i < 20; i++) { try { told.push(await codemode.add({ i })); "
-        "} catch (e) { told.push(e.code); } } return told;"
+        "const told = []; for (let i = 0; i < 20; i++) { try { told.push(await codemode.add({ i }))"
+        "; } catch (e) { told.push(e.code); } } return told;"
     ),
     "codemode.add({}); codemode.add({}); return 2",
     "await codemode.add({}).catch(() => 0); return codemode.help()",
