@@ -19,6 +19,7 @@ from codemode_conformance.commands import (
     explain,
     installing,
     listing,
+    properties,
     run,
     selftest,
     smoke,
@@ -41,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"cmconf {suite_version()}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for command in (run, listing, explain, ask, smoke, installing, selftest, spec):
+    for command in (run, listing, explain, ask, properties, smoke, installing, selftest, spec):
         command.add(commands)
     return top
 

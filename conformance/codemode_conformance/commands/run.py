@@ -96,7 +96,7 @@ def execute(arguments: argparse.Namespace) -> int:
     cases = select(specification, arguments)
     for _, path in arguments.report:
         _try(path)
-    target = _target(arguments.target, arguments.profile)
+    target = target_of(arguments.target, arguments.profile)
     name = role_name(target, arguments.role)
     installed = install(target, _say)
     with contextlib.ExitStack() as open_roles:
@@ -128,7 +128,8 @@ def execute(arguments: argparse.Namespace) -> int:
     return summary.exit_code
 
 
-def _target(name: str | None, profile: str | None) -> Target:
+def target_of(name: str | None, profile: str | None) -> Target:
+    """The target of `--target` and `--profile`; UsageError where they do not fit."""
     known = codemode_spec.shipped().tables.profiles
     if profile is not None and profile not in known:
         raise UsageError(f"--profile {profile}: it is one of {', '.join(sorted(known))}")
