@@ -113,6 +113,27 @@ def test_claims_that_differ_are_exit_2(capsys, targets: Callable[..., Target]) -
     assert "claims: no link for what the target names: alternatives.script_style, policy" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--profile", "inline"], "--profile inline: it is one of inline-sync, process-async"),
+        (
+            ["--profile", "inline-sync", "--target", "reference"],
+            "declares the profile process-async",
+        ),
+        (["--profile", "inline-sync", "--target", "run"], "declares no profile"),
+    ],
+    ids=["unknown", "another", "none"],
+)
+def test_a_profile_that_the_target_does_not_have_is_exit_2(
+    capsys, words: list[str], reason: str
+) -> None:
+    """Before anything is started: what was asked for, and what is declared."""
+    code, _, err = cmconf(capsys, "run", *words)
+    assert code == 2
+    assert reason in err
+
+
 def test_nothing_judged_is_exit_5(capsys, targets: Callable[..., Target]) -> None:
     """A run without a verdict is no success."""
     target = targets(

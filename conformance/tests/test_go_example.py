@@ -21,12 +21,14 @@ CASES = ("ret.value.zero", "err.throws.error", "val.from-operation", "tim.sync-l
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not on PATH")
 @pytest.mark.skipif(not GOJA.is_dir(), reason="Debian's golang-github-dop251-goja-dev is missing")
 def test_the_example_is_built_and_passes(tmp_path: Path) -> None:
-    """Install builds it with the kit beside it; a value, a failure, a call and the deadline hold."""
+    """Install builds it with the kit beside it; value, failure, call and deadline hold."""
     chosen = [word for case in CASES for word in ("--case", case)]
     report = tmp_path / "report.json"
     done = subprocess.run(
-        [sys.executable, "-m", "codemode_conformance", "run", "--target", str(EXAMPLE), *chosen]
-        + ["--report", f"json={report}"],
+        [
+            *(sys.executable, "-m", "codemode_conformance", "run", "--target", str(EXAMPLE)),
+            *(*chosen, "--report", f"json={report}"),
+        ],
         env={**os.environ, "CMCONF_CACHE": str(tmp_path / "cache")},
         capture_output=True,
         text=True,

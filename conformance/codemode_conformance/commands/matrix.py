@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.commands.writing import write_whole
 from codemode_conformance.failures import UsageError
-from codemode_conformance.matrix import badge, html_page, joining, page, reading
+from codemode_conformance.matrix import badge, changes, html_page, joining, page, reading
 
 if TYPE_CHECKING:
     import argparse
@@ -34,14 +34,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT", help="a JSON report")
     for form in FORMS:
         parser.add_argument(f"--{form}", type=Path, metavar="PATH", help=f"write it as {form}")
+    parser.add_argument(
+        "--since", type=Path, metavar="JSON", help="an earlier matrix, to tell what changed since"
+    )
     parser.add_argument("--badges", type=Path, metavar="DIR", help="write a badge for each target")
     parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Read, join, write; without a place to write to, print the overview."""
+    """Read, join, write; without a place to write to, print."""
     if len(arguments.reports) > MOST_REPORTS:
         raise UsageError(f"at most {MOST_REPORTS} reports stand side by side")
+    earlier = None if arguments.since is None else changes.earlier(arguments.since)
     found = joining.matrix([reading.read(path) for path in arguments.reports])
     written = 0
     for form, render in FORMS.items():
@@ -58,6 +62,8 @@ def execute(arguments: argparse.Namespace) -> int:
             name = f"{target['key'].replace(' (', '-').rstrip(')')}.svg"
             write_whole(arguments.badges / name, badge.badge(found, target), "--badges")
             written += 1
-    if not written:
+    if earlier is not None:
+        sys.stdout.write(changes.changes(earlier, found))
+    elif not written:
         sys.stdout.write(page.text(found))
     return 0

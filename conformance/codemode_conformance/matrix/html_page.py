@@ -68,7 +68,7 @@ def _head(matrix: Mapping[str, Any]) -> Iterator[str]:
         f"<div class='soft'>Code Mode Conformance {for_html(matrix['suite_version'])}, "
         f"specification {for_html(matrix['spec_revision'])}, cases "
         f"<span class='mono'>{for_html(matrix['cases_digest'][:16])}</span>, "
-        f"{for_html(words.days(matrix))}</div></div>"
+        f"{for_html(words.days(matrix))}, {for_html(words.places(matrix))}</div></div>"
     )
     yield "<button id='theme' class='needs-script' hidden>light / dark</button></header>"
     for paragraph in words.READING:
@@ -102,7 +102,7 @@ def _overview(matrix: Mapping[str, Any]) -> Iterator[str]:
     yield "<p class='soft'>What held, of what was judged: layers of cases, by class.</p>"
     head = ["<th>implementation</th>", "<th>programs</th>", "<th>isolation</th>", "<th>met</th>"]
     head += [f"<th class='n'>{for_html(name)}</th>" for name in classes]
-    head += ["<th class='n'>not asked</th>", "<th class='n'>time</th>", "<th>run on</th>"]
+    head += ["<th class='n'>not asked</th>", "<th class='n'>time</th>", "<th>run</th>"]
 
     def row(target: Mapping[str, Any]) -> str:
         cells = [
@@ -115,9 +115,7 @@ def _overview(matrix: Mapping[str, Any]) -> Iterator[str]:
         asked = target["cases"].get("unsupported", 0)
         cells.append(f"<td class='n'>{asked} cases</td>")
         cells.append(f"<td class='n'>{target['seconds']:.0f} s</td>")
-        cells.append(
-            f"<td>{for_html(words.place(target))}, {for_html(target['started'][:10])}</td>"
-        )
+        cells.append(f"<td>{for_html(target['started'][:10])}</td>")
         return f"<tr>{''.join(cells)}</tr>"
 
     yield from _side(head, map(row, matrix["targets"]))
@@ -164,6 +162,8 @@ def _areas(matrix: Mapping[str, Any]) -> Iterator[str]:
 
     def rows() -> Iterator[str]:
         for area, title in matrix["areas"].items():
+            if not words.area_judged(matrix, area):
+                continue
             cells = []
             for target in matrix["targets"]:
                 held, of = words.judged(target["areas"].get(area, {}))
@@ -215,7 +215,8 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
     counts = ", ".join(f"{number} {name}" for name, number in target["cases"].items())
     languages = for_html(", ".join(target["language"]))
     yield f"<p class='soft'>{for_html(target['role'])} role, {languages} programs, run in "
-    yield f"{target['seconds']:.0f} s. Cases: {for_html(counts)}.</p>"
+    yield f"{target['seconds']:.0f} s on {for_html(words.place(target))}, "
+    yield f"{for_html(target['started'][:10])}. Cases: {for_html(counts)}.</p>"
     if not target["failures"]:
         yield "<p>No failure was seen.</p></section>"
         return

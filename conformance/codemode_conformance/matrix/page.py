@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
-from codemode_conformance.escape import for_markdown
+from codemode_conformance.escape import for_markdown, for_xml
 from codemode_conformance.matrix import words
 from codemode_conformance.matrix.badge import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
+
+
+def prose(text: str) -> str:
+    """Text in which Markdown finds nothing of its own, on one line."""
+    return _MARKUP.sub(r"\\\1", for_xml(text))
 
 
 def text(matrix: Mapping[str, Any]) -> str:
@@ -24,7 +33,8 @@ def _page(matrix: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f"Specification {for_markdown(matrix['spec_revision'])}, cases "
-        f"{for_markdown(matrix['cases_digest'][:16])}, run {words.days(matrix)}."
+        f"{for_markdown(matrix['cases_digest'][:16])}, run {prose(words.days(matrix))} on "
+        f"{prose(words.places(matrix))}."
     )
     for paragraph in words.READING:
         yield ""
@@ -60,8 +70,12 @@ def _page(matrix: Mapping[str, Any]) -> Iterator[str]:
     yield "\n## Areas\n"
     rows = []
     for area, title in matrix["areas"].items():
+        if not words.area_judged(matrix, area):
+            continue
         found = [words.judged(target["areas"].get(area, {})) for target in targets]
-        rows.append([f"{area} {title}".strip(), *(f"{h}/{of}" if of else "" for h, of in found)])
+        rows.append(
+            [prose(f"{area} {title}".strip()), *(f"{h}/{of}" if of else "" for h, of in found)]
+        )
     yield from _table(["area", *keys], rows)
     yield "\n## Requirements that were seen broken\n"
     symbols = ", ".join(f"{symbol} {meaning}" for symbol, meaning in words.MEANING.items())
@@ -70,7 +84,7 @@ def _page(matrix: Mapping[str, Any]) -> Iterator[str]:
         [
             entry["id"],
             *(words.SYMBOLS[entry["verdicts"].get(t["key"], "unsupported")] for t in targets),
-            for_markdown(entry["text"]) if entry["text"] else "",
+            prose(entry["text"]),
         ]
         for entry in matrix["requirements"]
         if words.differs(entry["verdicts"])
@@ -91,7 +105,7 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
     home = target["homepage"]
     counts = ", ".join(f"{number} {name}" for name, number in target["cases"].items())
     link = f" <{home}>" if home.startswith("https://") and not set(home) & set("<> ") else ""
-    yield f"{for_markdown(target['title'])}{link}: {counts} cases."
+    yield f"{prose(target['title'])}{link}: {counts} cases."
     if not target["failures"]:
         yield "\nNo failure was seen."
         return
@@ -103,8 +117,9 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
         if found:
             kind = words.KINDS.get(finding["kind"], "")
             cases = len({entry["case"] for entry in found})
-            told_so = finding["text"].replace("|", "\\|")
-            rows.append([kind, told_so, str(cases), for_markdown(found[0]["reproduce"])])
+            rows.append(
+                [kind, prose(finding["text"]), str(cases), for_markdown(found[0]["reproduce"])]
+            )
     yield from _table(["kind", "cause", "cases", "run one"], rows)
 
 

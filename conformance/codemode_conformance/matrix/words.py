@@ -74,6 +74,16 @@ def place(target: Mapping[str, Any]) -> str:
     return f"{parts.get('system', '')} {parts.get('machine', '')}".strip()
 
 
+def places(matrix: Mapping[str, Any]) -> str:
+    """Where all of them were run."""
+    return ", ".join(sorted({place(target) for target in matrix["targets"]} - {""}))
+
+
+def area_judged(matrix: Mapping[str, Any], area: str) -> bool:
+    """Whether anything in an area was judged."""
+    return any(judged(target["areas"].get(area, {}))[1] for target in matrix["targets"])
+
+
 def days(matrix: Mapping[str, Any]) -> str:
     """The day, or the first and the last day, of the runs."""
     found = sorted({target["started"][:10] for target in matrix["targets"]} - {""})
