@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -72,6 +74,7 @@ class Adapter:
     ) -> None:
         self._transcript = transcript
         self.gone: Gone | None = None
+        self.known_workers: set[tuple[int, int]] = set()
         self.noise: list[str] = []
         self._unsearched: list[bytes] = []
         self._key = messages.new_key()
@@ -150,6 +153,11 @@ class Adapter:
         """Secrets that came outside of messages since the last call."""
         return self._premises.take_hits()
 
+    @property
+    def worker_pattern(self) -> str | None:
+        """What the command lines of the target's workers look like."""
+        return self._command.worker_pattern
+
     def take_noise(self) -> list[str]:
         """The first lines of noise since the last call, escaped and cut."""
         noise, self.noise = self.noise, []
@@ -165,6 +173,10 @@ class Adapter:
                     self.receive(until - time.monotonic())
         finally:
             self.end()
+
+    def kill_alone(self) -> None:
+        """Kill the process itself and nothing that came from it."""
+        os.kill(self._running.pid, signal.SIGKILL)
 
     def end(self) -> tuple[Entry, ...]:
         """Kill it and all that came from it, and delete its folder. May be called again.

@@ -48,6 +48,9 @@ class Channel:
         self.notes: list[str] = []
         self.spoiled = False
         self.replies = Replies((), adapter.canaries)
+        self.last_look: Callable[[], None] = lambda: None
+        """Called when the target was killed by the case, before all that came from it is ended."""
+        self._killed = False
         self._grace_seconds = grace_ms / 1_000
         self._host_wait_excluded = host_wait_excluded
         self._answers: dict[tuple[str, int], dict[str, Any]] = {}
@@ -222,13 +225,16 @@ class Channel:
                 self._take(message, at)
 
     def _lose(self, gone: Gone) -> None:
+        if self._killed:
+            self.last_look()
         self.kill()
         self.note(gone.text)
         if gone.why == "flood":
             raise FaultError("adapter", gone.text)
         for run in self.runs.values():
             if run.going:
-                run.lose(End.MEMORY if gone.why == "memory" else End.HOST_DIED, gone.at, gone.text)
+                died = End.EXIT if self._killed else End.HOST_DIED
+                run.lose(End.MEMORY if gone.why == "memory" else died, gone.at, gone.text)
 
     def _take(self, message: dict[str, Any], at: float) -> None:
         kind = message["m"]
@@ -283,6 +289,9 @@ class Channel:
         for other in self.runs.values():
             if other.going and other.spec.cancel_after_call == self._calls:
                 self._cancel(other)
+            if other.going and other.spec.kill_after_call == self._calls:
+                self._killed = True
+                self.adapter.kill_alone()
         self._start_waiting()
 
     def _take_unsupported(self, message: dict[str, Any]) -> None:

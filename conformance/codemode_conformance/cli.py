@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "explain": "explain",
     "ask": "ask",
     "smoke": "smoke",
+    "fuzz": "fuzz",
     "init": "init",
     "install": "installing",
     "merge": "merge",

@@ -49,6 +49,7 @@ _HOLDS: Final = {
     "no_files": "no bytes in files",
     "no_core": "no core files",
     "die_with_parent": "no worker once its parent is gone",
+    "memory_peak": "a memory peak below the heap and 64 MiB",
 }
 
 

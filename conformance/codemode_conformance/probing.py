@@ -34,6 +34,9 @@ MOST_STEPS: Final = 24
 LARGEST: Final = 4
 """So many times the claim is tried before a limit is taken for absent."""
 
+_ROLES: Final = ("engine", "server")
+"""The roles in which a target runs a program."""
+
 _EVASIONS: Final = ("the target cannot set", "the target does not support", "the adapter cannot")
 """How the reasons begin for which a target could not be asked what it declares that it can."""
 
@@ -51,7 +54,7 @@ def _data() -> Mapping[str, Any]:
 def probe(role: Role, summary: Summary) -> None:
     """Run all probes that fit the target, and put into the summary what they found."""
     summary.powers.false_claims += _evasions(summary)
-    if "javascript" not in summary.identity.languages:
+    if summary.role not in _ROLES or "javascript" not in summary.identity.languages:
         return
     _powers(role, summary)
     until = time.monotonic() + MOST_SECONDS
@@ -203,7 +206,7 @@ def _case(slug: str, program: str | Mapping[str, Any], **parts: Any) -> Case:
         "id": f"dia.probe-{slug.replace('_', '-')}",
         "title": "A probe",
         "requirements": {"outcome": "CM-TIM-001"},
-        "roles": ["engine", "server"],
+        "roles": list(_ROLES),
         "program": {"javascript": program},
         "expect": [{"outcome": "any"}],
         "after": "none",

@@ -18,6 +18,7 @@ from codemode_conformance.outcomes import (
 )
 from codemode_conformance.quarantine import Dispute, disputes, set_apart
 from codemode_conformance.verdicts import LOOK_AT, Verdict
+from codemode_conformance.watch import level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -165,5 +166,5 @@ def this_platform() -> dict[str, str]:
         "system": platform.system(),
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "evidence_level": "C",
+        "evidence_level": level(),
     }

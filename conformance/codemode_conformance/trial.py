@@ -12,6 +12,7 @@ from codemode_spec.tables import load_tables
 
 from codemode_conformance.channel import Channel, FaultError, UnsupportedError
 from codemode_conformance.escape import quoted
+from codemode_conformance.evidence import Fact, State
 from codemode_conformance.failures import HarnessError
 from codemode_conformance.layers import describe
 from codemode_conformance.leaks import HOST_PATH, HOST_PLACE, leaks_of
@@ -25,6 +26,7 @@ from codemode_conformance.observation import (
     Value,
 )
 from codemode_conformance.replies import Replies
+from codemode_conformance.watch import Watch, level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,6 +95,7 @@ class Trial:
         rig: Rig | None = None,
     ) -> None:
         self._rig = rig
+        self._watch: Watch | None = None
         self._written: list[CanaryHit] = []
         self._adapter = adapter
         self._identity = adapter.identity
@@ -150,10 +153,14 @@ class Trial:
             canaries = self._adapter.canaries
             self._channel.replies = Replies(ready.operations, canaries, self._nested)
             sessions += self._more_sessions(len(ready.runs), policy)
+            self._look_for_workers(ready)
             self._run(ready, sessions)
         except (UnsupportedError, NotApplicable):
             self._close(sessions)
             raise
+        finally:
+            if self._watch is not None:
+                self._watch.stop()
         if self._case.after == "healthy":
             self._check_health(sessions[0])
         gone = self._adapter.gone
@@ -294,8 +301,29 @@ class Trial:
         if missing:
             raise UnsupportedError(f"the adapter cannot build {', '.join(missing)}")
 
+    def _look_for_workers(self, ready: ReadyCase) -> None:
+        """Watch the target's own workers, where the case asks and the target file tells them."""
+        pattern = self._adapter.worker_pattern
+        if ready.asks_for_processes and self._rig is None and pattern and level() == "B":
+            assert self._adapter.process is not None
+            self._watch = Watch(self._adapter.process.pid, pattern)
+            self._channel.last_look = self._look_at_orphans
+
+    def _look_at_orphans(self) -> None:
+        assert self._watch is not None
+        seen = list(self._watch.workers)
+        left = self._watch.left()
+        state = State.BROKEN if left else State.HOLDS
+        detail = f"{len(left)} of {len(seen)} workers outlive their parent" if left else ""
+        fact = Fact("die_with_parent", state, detail)
+        self._seen.runs[0].facts = (fact,) if seen else ()
+
     def _note_worker(self, run: LiveRun) -> None:
-        """What was written to our worker; a target that did not start it was not tested."""
+        """What the workers show; a target that did not start ours was not tested."""
+        if self._watch is not None and not run.facts:
+            memory = numbers_of(self._opened["effective"]).get("memory_bytes")
+            run.facts = self._watch.facts(self._adapter.known_workers, memory)
+            self._watch.workers.clear()
         if self._rig is None:
             return
         run.frames = self._rig.frames()

@@ -9,8 +9,10 @@ from typing import Any
 
 import codemode_spec
 import pytest
-from codemode_conformance import baseline
+from codemode_conformance import baseline, layers
 from codemode_conformance.baseline import Baseline, Comparison, Entry
+from codemode_conformance.cli import parser
+from codemode_conformance.commands import baselining
 from codemode_conformance.failure_kinds import kind_of, kinds
 from codemode_conformance.failures import UsageError
 from codemode_conformance.identity import Identity
@@ -210,6 +212,11 @@ def test_every_failure_has_a_kind() -> None:
     for layer in LAYERS:
         last = [kind for kind in kinds().values() if kind.layer == layer][-1]
         assert last.reason == "", layer
+    for reason in layers._ENDS.values():
+        ended = verdict(outcome=Finding(Verdict.FAIL, reason))
+        assert kind_of(ended.layers[0]) != "wrong_end", reason
+    page = (Path(__file__).parents[2] / "docs/baseline.md").read_text("utf-8")
+    assert [code for code in kinds() if f"`{code}`" not in page] == []
     assert kind_of(verdict(outcome=LATE).layers[0]) == "late"
     assert kind_of(verdict(outcome=Finding(Verdict.FAIL)).layers[0]) == "wrong_end"
     assert kind_of(verdict(category=OTHER).layers[1]) == "wrong_category"
@@ -259,3 +266,49 @@ def test_layers_that_one_run_did_not_reach_are_those_of_the_others() -> None:
     seen = joined([lost, verdict(), verdict(category=OTHER)])
     assert [layer.verdict for layer in seen.layers[:2]] == [Verdict.FLAKY, Verdict.FLAKY]
     assert joined([lost, verdict()]).layers[1].verdict is Verdict.PASS
+
+
+def arguments(*words: str) -> Any:
+    """What `cmconf run` was asked for."""
+    return parser("run").parse_args(["run", *words])
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--update-baseline"], "--update-baseline needs --baseline FILE"),
+        (["--update-baseline", "--baseline", "b", "--area", "TIM"], "--area makes it a part"),
+        (["--update-baseline", "--baseline", "b", "--shard", "1/2"], "--shard makes it a part"),
+        (["--update-baseline", "--baseline", "b", "--fail-fast"], "--fail-fast makes it a part"),
+        (["--update-baseline", "--baseline", "b", "--issue", "soon"], "it is no link"),
+        (["--update-baseline", "--baseline", "no/such/b.toml"], "there is no folder no/such"),
+        (["--issue", LINK], "--issue goes with --update-baseline only"),
+        (["--baseline", "no-such.toml"], "no-such.toml: No such file or directory"),
+    ],
+)
+def test_an_update_of_a_part_and_other_misuse_is_refused(words: list[str], reason: str) -> None:
+    """Before anything is run."""
+    with pytest.raises(UsageError) as caught:
+        baselining.comparison(arguments(*words), "t", "engine")
+    assert reason in str(caught.value)
+
+
+def test_an_update_writes_the_file_and_the_run_is_held_against_it(tmp_path: Path) -> None:
+    """Afterwards the same run conforms; errors and flaky cases leave the file as it was."""
+    path = tmp_path / "b.toml"
+    raw = [verdict(outcome=LATE), verdict("ret.value.zero")]
+    summary, _ = held(raw[0])
+    summary.comparison = Comparison(Baseline(path, "t", "engine", ()), TODAY)
+    summary.add(raw[1])
+    summary.of = 2
+    assert summary.exit_code == 1
+    said = baselining.update(summary, raw, LINK)
+    assert said == f"{path}: 1 known failures, 0 entries replaced"
+    assert [e.named for e in baseline.load(path, "t", "engine").entries] == [f"{CASE} (outcome)"]
+    assert (summary.exit_code, summary.totals) == (0, {Verdict.XFAIL: 1, Verdict.PASS: 1})
+    written = path.read_bytes()
+    flaky = verdict(outcome=Finding(Verdict.FLAKY, "failed in one of two runs"))
+    assert "stays as it was: 1 cases are errors" in baselining.update(summary, [flaky], LINK)
+    summary.of = 3
+    assert "stays as it was: not every case was run" in baselining.update(summary, raw, LINK)
+    assert path.read_bytes() == written

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from codemode_fuzz.agreeing import NoNodeError, disagreements, inputs
 from codemode_fuzz.covering import ASKED, LEAST, covered
 from codemode_fuzz.merging import MERGED, merge_folders
 from codemode_fuzz.promoting import FOUND as FOUND_PREFIX
@@ -23,6 +24,18 @@ if TYPE_CHECKING:
 
 OK, FOUND, USAGE = 0, 1, 2
 _WALK_RUNS: Final = 1_000
+_AGREE_RUNS: Final = 1_000
+_SHOWN: Final = 20
+
+
+_SCRIPT: Final = """\
+import sys
+
+import atheris
+from codemode_fuzz.engine import standing
+
+standing(atheris, "{name}", sys.argv)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +202,44 @@ def _promote(words: list[str]) -> int:
     return OK
 
 
+def _list(words: list[str]) -> int:
+    if words:
+        return wrong("list takes nothing more")
+    print(*INSTRUMENTED, sep="\n")
+    return OK
+
+
+def _script(words: list[str]) -> int:
+    if (status := _unknown(words or [""])) is not None or len(words) != 1:
+        return wrong("script takes one target") if status is None else status
+    print(_SCRIPT.format(name=words[0]), end="")
+    return OK
+
+
+def _agree(words: list[str]) -> int:
+    numbers = [int(word) for word in words if word.isdigit()]
+    if len(numbers) != len(words) or len(words) > 2:
+        return wrong("agree takes a number of mutations and a seed")
+    runs = numbers[0] if numbers else _AGREE_RUNS
+    seed = numbers[1] if len(numbers) > 1 else 1
+    try:
+        asked, parted = disagreements(inputs(runs, seed))
+    except NoNodeError as error:
+        print(f"skipped: {error}")
+        return OK
+    for one in parted[:_SHOWN]:
+        print(f"{one.data[:200]!r}: {one.ours} here, {one.theirs} in Node")
+    print(f"{asked} questions, {len(parted)} disagreements")
+    return FOUND if parted else OK
+
+
 VERBS: Final = {
+    "list": Verb("python -m codemode_fuzz list\n    the targets, one a line", _list),
+    "script": Verb(
+        "python -m codemode_fuzz script TARGET\n"
+        "    a fuzzer of one target as a file of its own, as ClusterFuzzLite builds them",
+        _script,
+    ),
     "replay": Verb(
         "python -m codemode_fuzz replay TARGET [PATH ...]\n"
         "    files, or the corpus of the repository, through the oracle",
@@ -220,6 +270,11 @@ VERBS: Final = {
         "python -m codemode_fuzz prove [SEED]\n"
         "    plant faults in the reference and find each from the corpus within a minute",
         _prove,
+    ),
+    "agree": Verb(
+        "python -m codemode_fuzz agree [RUNS [SEED]]\n"
+        "    frames and sizes, the corpora and mutations of them, by the reading in JavaScript too",
+        _agree,
     ),
     "promote": Verb(
         "python -m codemode_fuzz promote TARGET FINDING NAME\n"

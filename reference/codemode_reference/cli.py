@@ -214,6 +214,12 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
         default=[],
         help="a local git repository to serve instead of the built-in one (repeatable)",
     )
+    serve.add_argument(
+        "--prefix",
+        metavar="NAME",
+        default="",
+        help="of the names of tools, in the profile worker-rpc: NAME_execute_code",
+    )
     serve.add_argument("--policy", metavar="FILE", help="rows of the policy as a JSON object")
     serve.add_argument(
         "--operations",

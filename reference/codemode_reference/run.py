@@ -145,14 +145,15 @@ class Run:
         usage = self._worker.reap()
         if usage is not None:
             self.stats.cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
+            # Only where nothing could be looked at.
             self.stats.memory_bytes = self.stats.memory_bytes or usage.ru_maxrss * _MAXRSS_UNIT
         self._worker.close()
         self._reaped()
 
     def _look_at_memory(self) -> None:
         # While it lives: what is told of a process that is gone includes what it was forked from.
-        if self._host.metered and not self.stats.memory_bytes:
-            self.stats.memory_bytes = self._worker.memory_peak()
+        if self._host.metered:
+            self.stats.memory_bytes = max(self.stats.memory_bytes, self._worker.memory_peak())
 
     # Exit
 
@@ -233,6 +234,7 @@ class Run:
         self._unsent -= written
         if not self._clock.started and self._unsent <= 0:
             self._clock.start(now)
+            self._look_at_memory()
             self._after("deadline", self._longest_ms)
             self._take(partial(self._session.event, "execute_sent"))
 

@@ -30,7 +30,8 @@ class RunSpec:
 
     `after_call` is the number of the host call (of all runs of the case) after whose arrival the
     run starts, 0 at once; `cancel_after_call` and `cancel_after_ms` say when it is cancelled.
-    `script` holds the steps of the other end where the suite plays it: a worker, or a parent.
+    `script` holds the steps of the other end where the suite plays it: a worker, or a parent;
+    `kill_after_call` is the call after which the target itself is killed.
     `options` are those of the run, `advance_ms` how far the scripted clock moves on before it.
     """
 
@@ -41,6 +42,7 @@ class RunSpec:
     cancel_after_call: int | None = None
     cancel_after_ms: int | None = None
     script: Any = field(default=None, compare=False)
+    kill_after_call: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     advance_ms: int = 0
 
@@ -101,6 +103,7 @@ def run_spec(
         cancel_after_call=int(cancel.split()[1]) if isinstance(cancel, str) else None,
         cancel_after_ms=cancel["after_ms"] if isinstance(cancel, dict) else None,
         script=script,
+        kill_after_call=int(entry["kill"].split()[1]) if "kill" in entry else None,
         options=entry.get("options", {}),
         advance_ms=entry.get("advance_ms", 0),
     )

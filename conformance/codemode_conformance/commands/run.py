@@ -75,11 +75,11 @@ def execute(arguments: argparse.Namespace) -> int:
     """Run, print, write; the exit code says what came of it."""
     specification = codemode_spec.shipped()
     chosen = select(specification, arguments)
-    cases, plan = planned(chosen, arguments)
     writing.check(arguments.report)
     target = _target(arguments.target, arguments.profile)
-    name = role_for(target, arguments.role, cases)
-    cases = [case for case in cases if name in case.roles]
+    # Before the shard is cut out: all shards of one run are of one role.
+    name = role_for(target, arguments.role, chosen)
+    cases, plan = planned([case for case in chosen if name in case.roles], arguments)
     comparison = baselining.comparison(arguments, target.name, name)
     comparison.finish(specification.cases)
     installed = install(target, _say)
