@@ -37,7 +37,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--target", required=True, metavar="NAME|FILE", help="the target")
     parser.add_argument(
-        "--role", choices=("engine", "server", "worker", "parent"), help="default: the first it offers"
+        "--role",
+        choices=("engine", "server", "worker", "parent"),
+        help="default: the first it offers",
     )
     parser.add_argument("--runs", type=_positive, default=_RUNS, metavar="N", help="cases in all")
     parser.add_argument("--seed", type=int, default=1, metavar="K", help="default: 1")

@@ -1,4 +1,4 @@
-"""What the suite, as a parent, writes to a target's worker: first frames and replies with a fault."""
+"""What the suite, as a parent, writes to a target's worker: frames right and with a fault."""
 
 from __future__ import annotations
 
