@@ -40,6 +40,20 @@ def test_the_synchronous_example_runs(capsys):
     }
 
 
+def test_the_example_with_positions_runs(capsys):
+    """Under its profile: the last expression is the result, and calls are made by position."""
+    example = EXAMPLE.with_name("inventory-rpc.js")
+    assert main(["run", "--profile", "worker-rpc", str(example)]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "totals": [
+            {"folder": "docs", "files": 2, "bytes": 7397},
+            {"folder": "src", "files": 2, "bytes": 8330},
+            {"folder": "nowhere", "error": "operation_failed"},
+        ],
+        "methods": 5,
+    }
+
+
 def test_an_engine_that_will_not_do_is_told(capsys, monkeypatch):
     """One line that says what to install, and no traceback."""
     needed = BUILDS["inline-sync"]._replace(engine="no-such-engine")
