@@ -52,7 +52,7 @@ def cmconf(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
         (["run", "--report", "pdf=x"], "is not KIND=PATH with one of: json"),
         (["run", "--report", "json=no/such/folder/x.json"], "there is no folder no/such/folder"),
         (["run", "--report", "json=."], "no file can be written there"),
-        (["run", "--area", "xyz"], "--area XYZ: there is none; known: CAL, "),
+        (["run", "--area", "xyz"], "--area XYZ: there is none; known: "),
         (["run", "--class", "nice"], "--class nice: there is none; known: admission, "),
         (["run", "--area", "SRC", "-k", "zzz"], "no case is chosen by all of that"),
         (["explain", "tim.sync-lop"], "did you mean tim.sync-loop?"),
@@ -171,7 +171,7 @@ def test_the_reference_conforms_on_a_few_cases_and_its_report_fits_the_schema(
     assert report["selection"] == {
         "role": "engine",
         "cases": 12,
-        "of": len(specification.cases),
+        "of": sum("engine" in case.roles for case in specification.cases.values()),
         "complete": False,
         "chosen": 12,
         "filters": ["--case", "ret.value", "--case", "tim.deadline-kept"],
