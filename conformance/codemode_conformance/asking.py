@@ -100,12 +100,7 @@ def _one(
     if field is not None:
         run = Run("", End.FAILURE, 0.0, category="policy", error=_told("invalid_policy", field))
         return Answered(program, None, expected, _differs(run, expected, case), field)
-    size = len(spec.program.encode())
-    request = Request(
-        source_bytes=size,
-        encoded_bytes=text_size(spec.program),
-        empty=not spec.program.strip(" \t\n\v\f\r\u2028\u2029\ufeff"),
-    )
+    request = request_of(spec.program)
     said = prediction.predict(
         boundary,
         program,
@@ -114,6 +109,15 @@ def _one(
         cancel_after_call=spec.cancel_after_call,
     )
     return Answered(program, said, expected, _differs(_run(said, boundary), expected, case))
+
+
+def request_of(program: str) -> Request:
+    """A tool call with this program as its source."""
+    return Request(
+        source_bytes=len(program.encode()),
+        encoded_bytes=text_size(program),
+        empty=not program.strip(" \t\n\v\f\r\u2028\u2029\ufeff"),
+    )
 
 
 def _told(code: str, field: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from codemode_spec import Specification
+    from codemode_spec.model.prediction import Prediction
     from codemode_spec.model.terms import Note, Refusal
 
 _SHOWN = 70
@@ -108,12 +109,12 @@ def _lines(said: Answered, *, every: bool) -> Iterator[str]:
     if said.policy is not None:
         yield f"  the policy is invalid at {said.policy}: nothing is started"
     if said.prediction is not None:
-        yield from _steps(said.prediction.notes, every=every)
+        yield from step_lines(said.prediction.notes, every=every)
         made = said.prediction.calls
         told = [f"{call.operation}({_short(call.arguments)})" for call in made[:_SAME]]
         more = f", and {len(made) - _SAME} more" if len(made) > _SAME else ""
         yield f"  dispatched: {len(made)}" + (f": {', '.join(told)}{more}" if made else "")
-        yield f"  the model says: {_outcome(said)}"
+        yield f"  the model says: {outcome_line(said.prediction)}"
     if said.expectation is None:
         yield "  the case judges only what all of its programs did together"
     elif said.differs:
@@ -122,14 +123,14 @@ def _lines(said: Answered, *, every: bool) -> Iterator[str]:
         yield "  the case expects the same"
 
 
-def _outcome(said: Answered) -> str:
-    assert said.prediction is not None
-    outcome = said.prediction.outcome
+def outcome_line(said: Prediction) -> str:
+    """The predicted outcome in words."""
+    outcome = said.outcome
     if outcome.error is not None:
         return f"failure, {_error(outcome.error)}"
     if not outcome.present:
         return "success without a value"
-    odd = "".join(f", {kind} at {list(path)}" for path, kind in said.prediction.odd)
+    odd = "".join(f", {kind} at {list(path)}" for path, kind in said.odd)
     return f"value {_short(outcome.value)}{odd}"
 
 
@@ -154,7 +155,7 @@ def _blocks(notes: tuple[Note, ...]) -> list[list[Note]]:
     return blocks
 
 
-def _steps(notes: tuple[Note, ...], *, every: bool) -> Iterator[str]:
+def step_lines(notes: tuple[Note, ...], *, every: bool = False) -> Iterator[str]:
     """One line a place, with what is used and what failed; what is like lines before is left out.
 
     With `every`, each check of each place.

@@ -76,7 +76,7 @@ def execute(arguments: argparse.Namespace) -> int:
     specification = codemode_spec.shipped()
     chosen = select(specification, arguments)
     writing.check(arguments.report)
-    target = _target(arguments.target, arguments.profile)
+    target = target_of(arguments.target, arguments.profile)
     # Before the shard is cut out: all shards of one run are of one role.
     name = role_for(target, arguments.role, chosen)
     cases, plan = planned([case for case in chosen if name in case.roles], arguments)
@@ -115,7 +115,8 @@ def execute(arguments: argparse.Namespace) -> int:
     return summary.exit_code
 
 
-def _target(name: str | None, profile: str | None) -> Target:
+def target_of(name: str | None, profile: str | None) -> Target:
+    """The target of `--target` and `--profile`; UsageError where they do not fit."""
     known = codemode_spec.shipped().tables.profiles
     if profile is not None and profile not in known:
         raise UsageError(f"--profile {profile}: it is one of {', '.join(sorted(known))}")

@@ -39,6 +39,11 @@ class Host:
         self._turns: dict[str, int] = {}
         self._counts: dict[str, int] = {}
 
+    @property
+    def early(self) -> bool:
+        """Whether the next answer may come while the program can still go on: not by a clock."""
+        return False
+
     def accepts(self, operation: str, arguments: Any) -> bool:
         """Whether arguments fit the schema of an operation; one outside the catalogue has none."""
         spec = self._operations.get(operation)

@@ -25,10 +25,11 @@ from codemode_spec.model.terms import (
     Result,
     Rules,
 )
+from codemode_spec.model.turns import Turns, first
 from codemode_spec.sizes import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from codemode_spec.cases import OperationSpec
     from codemode_spec.model.ledger import Step
@@ -62,16 +63,23 @@ class Prediction:
     notes: tuple[Note, ...]
 
 
-def predict(
+def predict(  # noqa: PLR0913  all that a prediction depends on
     rules: Rules,
     program: Program,
     operations: Mapping[str, OperationSpec],
     *,
     request: Request | None = None,
     cancel_after_call: int | None = None,
+    host: Host | None = None,
+    choose: Callable[[int], int] = first,
 ) -> Prediction:
-    """What a conforming boundary answers to a program whose operations behave as scripted."""
-    invocation = _Invocation(rules, operations, cancel_after_call)
+    """What a conforming boundary answers to a program whose operations behave as scripted.
+
+    `host` answers the calls, by default on the clock of the scripted delays; `choose` says which
+    of several branches and replies has its turn, see `turns`.
+    """
+    host = host or Host(rules, operations)
+    invocation = _Invocation(rules, host, cancel_after_call, Turns(choose))
     if request is not None:
         admitted = server.admit(rules, server.Admission(), request)
         invocation.notes += admitted.notes
@@ -91,11 +99,20 @@ class _Task:
     open: int = 0
 
 
+class _Ended(NamedTuple):
+    """How the program itself ended; branches that nobody waits for may still have their turn."""
+
+    value: Any = None
+    present: bool = True
+    thrown: ProgramError | None = None
+
+
 @dataclass
 class _Invocation:
     rules: Rules
-    operations: Mapping[str, OperationSpec]
+    host: Host
     cancel_after_call: int | None
+    turns: Turns[_Task, Reply]
     notes: list[Note] = field(default_factory=list)
     calls: list[Made] = field(default_factory=list)
     overlap: int = 0
@@ -104,10 +121,8 @@ class _Invocation:
     outcome: Outcome | None = None
 
     def __post_init__(self) -> None:
-        self._ready: deque[tuple[_Task, Any]] = deque()
         self._by_call: dict[int, _Task | None] = {}
         self._queued: deque[_Task | None] = deque()
-        self._host = Host(self.rules, self.operations)
         parent = parents.start(self.rules)
         self._parent = parents.on_event(self.rules, parent, "execute_sent").parent
         self._worker, _ = workers.on_event(self.rules, workers.start(self.rules), "execute")
@@ -125,11 +140,13 @@ class _Invocation:
 
     def run(self, root: Coroutine) -> Outcome:
         """Run to the one outcome: branches in the order in which they can go on, then answers."""
-        self._root = _Task(root)
-        self._ready.append((self._root, None))
+        self.turns.at_once(_Task(root))
         while self.outcome is None:
-            if self._ready:
-                self._go_on(*self._ready.popleft())
+            taken = self.turns.take(answers=self.host.early)
+            if isinstance(taken, Reply):
+                self._read(taken)
+            elif taken is not None:
+                self._go_on(*taken)
             elif not self._next_answer():
                 self._no_way_on()
         return self.outcome
@@ -137,6 +154,9 @@ class _Invocation:
     # The program.
 
     def _go_on(self, task: _Task, value: Any) -> None:
+        if isinstance(value, _Ended):
+            self._ends(value)
+            return
         try:
             if isinstance(value, ProgramError):
                 want = task.steps.throw(value)
@@ -146,7 +166,7 @@ class _Invocation:
             self._ended(task)
         except Returned as returned:
             if task.outer is None:
-                self._settle(self._result_of(returned.value))
+                self.turns.settled(task, _Ended(returned.value))
             else:
                 self._ended(task)
         except ProgramError as thrown:
@@ -156,29 +176,39 @@ class _Invocation:
 
     def _ended(self, task: _Task) -> None:
         if task.outer is None:
-            self._settle(Snapshot(present=False))
+            self.turns.settled(task, _Ended(present=False))
             return
         task.outer.open -= 1
         if task.outer.open == 0:
-            self._ready.append((task.outer, None))
+            self.turns.settled(task.outer, None)
 
     def _threw(self, task: _Task, thrown: ProgramError) -> None:
         if task.outer is not None and thrown.catchable:
             # The first rejection is that of the group; what its other branches do is not seen.
             if task.outer.open > 0:
                 task.outer.open = -1
-                self._ready.append((task.outer, thrown))
-            return
-        self._finish(workers.Settled(thrown=thrown.error or UNCAUGHT))
+                self.turns.settled(task.outer, thrown)
+        elif thrown.catchable:
+            self.turns.settled(task, _Ended(thrown=thrown))
+        else:
+            self._ends(_Ended(thrown=thrown))
+
+    def _ends(self, ended: _Ended) -> None:
+        if ended.thrown is not None:
+            self._finish(workers.Settled(thrown=ended.thrown.error or UNCAUGHT))
+        elif ended.present:
+            self._settle(self._result_of(ended.value))
+        else:
+            self._settle(Snapshot(present=False))
 
     def _wants(self, task: _Task, want: Asks | Forks | Does) -> None:
         if isinstance(want, Asks):
             self._asks(task, want)
         elif isinstance(want, Forks):
             task.open = len(want.branches)
-            self._ready.extend((_Task(steps, task), None) for steps in want.branches)
+            self.turns.at_once(*(_Task(steps, task) for steps in want.branches))
             if not want.branches:
-                self._ready.append((task, None))
+                self.turns.settled(task, None)
         else:
             self._does(task, want.kind)
 
@@ -190,7 +220,7 @@ class _Invocation:
         else:
             error = UNCAUGHT._replace(reason=kind)
             catchable = kind == "stack" or self.rules.alternatives["memory_error"] == "catchable"
-            self._ready.append((task, ProgramError(error, catchable=catchable)))
+            self.turns.at_once(task, value=ProgramError(error, catchable=catchable))
 
     # Calls.
 
@@ -205,7 +235,7 @@ class _Invocation:
             fault=copied.fault or ("too_deep" if too_deep else None),
             fits=framed <= self.rules.policy["ipc_frame_bytes"],
             size=framed,
-            valid=self._host.accepts(asks.operation, value),
+            valid=self.host.accepts(asks.operation, value),
         )
         asking = workers.ask(self.rules, self._worker, wish)
         self._worker = asking.worker
@@ -223,7 +253,7 @@ class _Invocation:
         else:
             self._queued.append(waiting)
         if goes_on and asker is not None:
-            self._ready.append((asker, None))
+            self.turns.at_once(asker)
 
     def _refused(self, error: Refusal, waiting: _Task | None) -> None:
         if self.rules.ends(error.code):
@@ -231,9 +261,9 @@ class _Invocation:
         elif waiting is not None:
             as_value = self.rules.alternatives["operation_failure"] == "value"
             if as_value and error.code in VALUES_OF_FAILURE:
-                self._ready.append((waiting, {"success": False, **error.fields()}))
+                self.turns.settled(waiting, {"success": False, **error.fields()})
             else:
-                self._ready.append((waiting, ProgramError(error)))
+                self.turns.settled(waiting, ProgramError(error))
 
     def _send(self, frame: HostCall) -> None:
         self._do(parents.on_event(self.rules, self._parent, "host_call", frame))
@@ -246,7 +276,7 @@ class _Invocation:
             if isinstance(action, Dispatch):
                 self._dispatch(action)
             elif isinstance(action, Reply):
-                self._reply(action)
+                self.turns.replies.append(action)
             elif isinstance(action, End):
                 self.outcome = action.outcome
 
@@ -254,13 +284,13 @@ class _Invocation:
         value, odd = action.arguments
         self.calls.append(Made(action.operation, value, odd))
         self.overlap = max(self.overlap, len(self._parent.in_flight))
-        self._host.dispatch(action, len(self.calls), self.now)
+        self.host.dispatch(action, len(self.calls), self.now)
         if self.cancel_after_call == len(self.calls):
             self._note("client", "cancel", "the client cancels")
             self._do(parents.on_event(self.rules, self._parent, "cancel"))
 
     def _next_answer(self) -> bool:
-        first = self._host.next()
+        first = self.host.next()
         if first is None:
             return False
         counted = self.rules.alternatives["host_wait"] == "counted"
@@ -272,14 +302,14 @@ class _Invocation:
         self._do(parents.on_answer(self.rules, self._parent, first.answer))
         return True
 
-    def _reply(self, reply: Reply) -> None:
+    def _read(self, reply: Reply) -> None:
         asking = workers.on_reply(self.rules, self._worker, reply.call_id, reply.error)
         self._worker = asking.worker
         waiting = self._by_call[reply.call_id]
         if reply.error is not None:
             self._refused(reply.error, waiting)
         elif waiting is not None:
-            self._ready.append((waiting, reply.value))
+            self.turns.settled(waiting, reply.value)
         for turn in asking.turns:
             self._asked(turn, self._queued.popleft(), None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from codemode_spec.model.expressions import Thrown, evaluate
 from codemode_spec.model.steps import (
@@ -69,6 +69,9 @@ class Does:
     kind: str
 
 
+TURN: Final = "i"
+"""The number of a branch, which is its own."""
+
 Want: TypeAlias = Asks | Forks | Does
 Coroutine: TypeAlias = Generator[Want, Any, None]
 
@@ -103,8 +106,9 @@ def _turns(step: Repeat | Each | If, names: dict[str, Any]) -> Coroutine:
         yield from run(step.steps if evaluate(step.test, names) is True else step.others, names)
         return
     for value in range(step.times) if isinstance(step, Repeat) else step.values:
-        names[step.name] = evaluate(value, names)
-        yield from run(step.steps, names)
+        turn = _Scope(names, frozenset({step.name}))
+        turn[step.name] = evaluate(value, names)
+        yield from run(step.steps, turn)
 
 
 def _want(step: Call | Parallel | Act, names: dict[str, Any]) -> Want:
@@ -114,22 +118,24 @@ def _want(step: Call | Parallel | Act, names: dict[str, Any]) -> Want:
             return Asks(operation, evaluate(step.arguments, names), step.awaited)
         case Parallel():
             # Each branch has a turn of its own; what it adds or pushes is seen by all.
-            return Forks(tuple(run(branch, _Scope(names)) for branch in step.branches))
+            own = frozenset({TURN})
+            return Forks(tuple(run(branch, _Scope(names, own)) for branch in step.branches))
     return Does(step.kind)
 
 
 class _Scope(dict[str, Any]):
-    """The names of a branch: `i` is its own, every other belongs to the program."""
+    """The names of a block: some are its own, every other belongs to the program."""
 
-    def __init__(self, outer: dict[str, Any]) -> None:
+    def __init__(self, outer: dict[str, Any], own: frozenset[str]) -> None:
         super().__init__()
         self.outer = outer
+        self.own = own
 
     def get(self, key: str, default: Any = None) -> Any:
         return self[key] if key in self else self.outer.get(key, default)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        if key == "i":
+        if key in self.own:
             super().__setitem__(key, value)
         else:
             self.outer[key] = value
@@ -145,9 +151,11 @@ def _try(step: Try, names: dict[str, Any]) -> Coroutine:
     else:
         return
     fields = caught.error.fields() if caught.error else {}
-    names[step.name] = Thrown(fields)
-    names[f"thrown {step.name}"] = caught
-    yield from run(step.handler, names)
+    thrown_name = f"thrown {step.name}"
+    handler = _Scope(names, frozenset({step.name, thrown_name}))
+    handler[step.name] = Thrown(fields)
+    handler[thrown_name] = caught
+    yield from run(step.handler, handler)
 
 
 def _set(step: Set, names: dict[str, Any]) -> None:
