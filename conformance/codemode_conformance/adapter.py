@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from codemode_conformance.observation import CanaryHit
     from codemode_conformance.processtable import Entry
     from codemode_conformance.target import Command
+    from codemode_conformance.transcript import Transcript
 
 STOP_SECONDS: Final = 1.0
 NOISE_LINES: Final = 20
@@ -63,9 +66,15 @@ class Adapter:
     """
 
     def __init__(
-        self, command: Command, values: Mapping[str, str], caps: Caps | None = None
+        self,
+        command: Command,
+        values: Mapping[str, str],
+        caps: Caps | None = None,
+        transcript: Transcript | None = None,
     ) -> None:
+        self._transcript = transcript
         self.gone: Gone | None = None
+        self.known_workers: set[tuple[int, int]] = set()
         self.noise: list[str] = []
         self._unsearched: list[bytes] = []
         self._key = messages.new_key()
@@ -91,6 +100,8 @@ class Adapter:
     def send(self, message: Mapping[str, Any]) -> None:
         """Queue a message; HarnessError when it breaks the schema."""
         self._running.send(messages.encode(message))
+        if self._transcript is not None:
+            self._transcript.sent(message)
 
     def receive(self, seconds: float) -> list[Report]:
         """What the adapter said, at the latest after `seconds`; noise is kept apart."""
@@ -142,6 +153,11 @@ class Adapter:
         """Secrets that came outside of messages since the last call."""
         return self._premises.take_hits()
 
+    @property
+    def worker_pattern(self) -> str | None:
+        """What the command lines of the target's workers look like."""
+        return self._command.worker_pattern
+
     def take_noise(self) -> list[str]:
         """The first lines of noise since the last call, escaped and cut."""
         noise, self.noise = self.noise, []
@@ -157,6 +173,10 @@ class Adapter:
                     self.receive(until - time.monotonic())
         finally:
             self.end()
+
+    def kill_alone(self) -> None:
+        """Kill the process itself and nothing that came from it."""
+        os.kill(self._running.pid, signal.SIGKILL)
 
     def end(self) -> tuple[Entry, ...]:
         """Kill it and all that came from it, and delete its folder. May be called again.
@@ -203,12 +223,18 @@ class Adapter:
         except messages.BrokenLineError as error:
             return [Broken(str(error))]
         if message is not None:
+            if self._transcript is not None:
+                self._transcript.received(message)
             return [Heard(message, now)]
         self._unsearched.append(line.data)
         room = NOISE_LINES - len(self.noise)
         if room > 0:
             parts = line.data.split(b"\n", room)[:room]
-            self.noise += [quoted(part) for part in parts if part.strip()]
+            noise = [quoted(part) for part in parts if part.strip()]
+            self.noise += noise
+            if self._transcript is not None:
+                for text in noise:
+                    self._transcript.noise(text)
         return []
 
     def _death(self, status: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.adapter import Broken, Gone, Heard
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 SESSION_SECONDS: Final = 10.0
 CANCEL_NEWS_SECONDS: Final = 0.3
 NOTES: Final = 20
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _ids: Final = itertools.count(1)
 
 
@@ -46,6 +48,9 @@ class Channel:
         self.notes: list[str] = []
         self.spoiled = False
         self.replies = Replies((), adapter.canaries)
+        self.last_look: Callable[[], None] = lambda: None
+        """Called when the target was killed by the case, before all that came from it is ended."""
+        self._killed = False
         self._grace_seconds = grace_ms / 1_000
         self._host_wait_excluded = host_wait_excluded
         self._answers: dict[tuple[str, int], dict[str, Any]] = {}
@@ -55,18 +60,29 @@ class Channel:
         self._session = 0
         self._unsupported: str | None = None
 
-    def open(self, policy: Mapping[str, Any], ops: list[dict[str, Any]]) -> dict[str, Any]:
+    def open(
+        self,
+        policy: Mapping[str, Any],
+        ops: list[dict[str, Any]],
+        host: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
         """Open a session; returns the `opened` or `refused` message.
 
         UnsupportedError when rows cannot be set, FaultError when no answer comes.
         """
         session = self._session = next(_ids)
-        self._send({"m": "open", "s": session, "policy": dict(policy), "ops": ops})
+        message = {"m": "open", "s": session, "policy": dict(policy), "ops": ops}
+        self._send({**message, "host": dict(host)} if host else message)
         names = ("opened", "refused", "unsupported")
         answer = self._answer("open", names, session)
         if answer["m"] == "unsupported":
             raise UnsupportedError(f"the target cannot set {cut(', '.join(answer['fields']))}")
         return answer
+
+    def advance(self, session: int, milliseconds: int) -> None:
+        """Move the scripted clock of a session on; FaultError when `advanced` does not come."""
+        self._send({"m": "advance", "s": session, "ms": milliseconds})
+        self._answer("advance", ("advanced",), session)
 
     def close(self, session: int) -> None:
         """Close a session; FaultError when `closed` does not come."""
@@ -74,6 +90,13 @@ class Channel:
             return
         self._send({"m": "close", "s": session})
         self._answer("close", ("closed",), session)
+
+    def ping(self, seconds: float) -> bool:
+        """Whether the adapter answers a ping in this time."""
+        number = next(_ids)
+        self._send({"m": "ping", "n": number})
+        self._until(lambda: number in self._pongs, time.monotonic() + seconds)
+        return number in self._pongs
 
     def add(
         self,
@@ -202,19 +225,22 @@ class Channel:
                 self._take(message, at)
 
     def _lose(self, gone: Gone) -> None:
+        if self._killed:
+            self.last_look()
         self.kill()
         self.note(gone.text)
         if gone.why == "flood":
             raise FaultError("adapter", gone.text)
         for run in self.runs.values():
             if run.going:
-                run.lose(End.MEMORY if gone.why == "memory" else End.HOST_DIED, gone.at, gone.text)
+                died = End.EXIT if self._killed else End.HOST_DIED
+                run.lose(End.MEMORY if gone.why == "memory" else died, gone.at, gone.text)
 
     def _take(self, message: dict[str, Any], at: float) -> None:
         kind = message["m"]
-        if kind in ("opened", "refused", "closed"):
+        if kind in ("opened", "refused", "advanced", "closed"):
             self._answers[kind, message["s"]] = message
-        elif kind in ("outcome", "call", "call_cancelled"):
+        elif kind in ("outcome", "call", "call_cancelled", "progress"):
             self._take_of_run(kind, message, at)
         elif kind == "pong":
             self._pongs.add(message["n"])
@@ -238,6 +264,8 @@ class Channel:
         elif kind == "outcome":
             self.spoiled = self.spoiled or run.outcome is not None
             run.conclude(message, at)
+        elif kind == "progress":
+            run.tell(message)
         elif kind == "call_cancelled":
             call = run.calls.get(message["c"])
             if call is not None and call.cancelled is None:
@@ -261,6 +289,9 @@ class Channel:
         for other in self.runs.values():
             if other.going and other.spec.cancel_after_call == self._calls:
                 self._cancel(other)
+            if other.going and other.spec.kill_after_call == self._calls:
+                self._killed = True
+                self.adapter.kill_alone()
         self._start_waiting()
 
     def _take_unsupported(self, message: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import importlib
 import io
 import os
 import signal
@@ -13,38 +14,57 @@ from typing import TYPE_CHECKING, Final
 
 from codemode_spec import SpecificationError
 
-from codemode_conformance import kin
-from codemode_conformance.commands import (
-    ask,
-    explain,
-    installing,
-    listing,
-    properties,
-    run,
-    selftest,
-    smoke,
-    spec,
-)
 from codemode_conformance.escape import for_terminal
 from codemode_conformance.failures import ConformanceError
-from codemode_conformance.summary import INTERRUPTED, SUITE_FAULT, suite_version
+from codemode_conformance.outcomes import INTERRUPTED, SUITE_FAULT, suite_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+COMMANDS: Final = {
+    "run": "run",
+    "list": "listing",
+    "explain": "explain",
+    "ask": "ask",
+    "property": "properties",
+    "smoke": "smoke",
+    "fuzz": "fuzz",
+    "init": "init",
+    "install": "installing",
+    "merge": "merge",
+    "matrix": "matrix",
+    "repro": "repro",
+    "selftest": "selftest",
+    "spec": "spec",
+}
+"""The module of each command, in the order of the help."""
+
 TRACEBACK_VARIABLE: Final = "CMCONF_TRACEBACK"
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
+def parser(first: str = "") -> argparse.ArgumentParser:
+    """The command line. If its first word is a command, only that one is loaded: most are slow."""
     top = argparse.ArgumentParser(
         prog="cmconf", description="Test Code Mode sandboxes against the specification."
     )
-    top.add_argument("--version", action="version", version=f"cmconf {suite_version()}")
+    top.add_argument("--version", action=_Version)
+    # The parsers of other commands are missed only by a message that lists them.
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for command in (run, listing, explain, ask, properties, smoke, installing, selftest, spec):
-        command.add(commands)
+    for name in [first] if first in COMMANDS else COMMANDS:
+        module = importlib.import_module(f"codemode_conformance.commands.{COMMANDS[name]}")
+        module.add(commands)
     return top
+
+
+class _Version(argparse.Action):
+    """Print the version, which is looked up only then."""
+
+    def __init__(self, option_strings: list[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="show the version and end")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"cmconf {suite_version()}")
+        parser.exit()
 
 
 def _safe(text: str) -> str:
@@ -78,11 +98,14 @@ def _fault(error: Exception) -> int:
 def main(words: Sequence[str] | None = None) -> int:
     """Run `cmconf`; the exit code is that of the command. No traceback reaches a user."""
     _escape_unknown()
-    arguments = parser().parse_args(words)
+    given = sys.argv[1:] if words is None else list(words)
+    arguments = parser(given[0] if given else "").parse_args(given)
     # A supervisor and a closed terminal clean up like Ctrl-C does: no target outlives the suite.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     if words is None:  # the command itself, not somebody who calls it
+        from codemode_conformance import kin  # noqa: PLC0415  a wrong word needs none of it
+
         kin.claim_all()
     try:
         code: int = arguments.execute(arguments)

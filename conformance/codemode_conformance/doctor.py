@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec import load_tables
 from codemode_spec.expectations import UNSET
 
+from codemode_conformance.evidence import FORESEEN, Fact, State
+from codemode_conformance.frames import FrameSeen
 from codemode_conformance.layers import SIDE_CHANNELS
 from codemode_conformance.observation import (
     Call,
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from codemode_spec.expectations import Expectation, ExpectedCalls, Outcome
 
 _DOCTORED = "doctored"
+_ids = count(1)
 _FIELDS = ("suggestion", "limit", "measured", "operation", "detail")
 _REQUIRED = dict.fromkeys(("counted", "operation", "pattern", "reason", "field"), "required")
 
@@ -59,20 +63,75 @@ def choices(ready: ReadyCase) -> int:
 
 
 def _run(legal: Outcome) -> Run:
+    return dataclasses.replace(_ended(legal), progress=_progress(legal))
+
+
+def _progress(legal: Outcome) -> tuple[Mapping[str, Any], ...]:
+    if isinstance(legal.progress, int):
+        return tuple({"current": n} for n in range(legal.progress))
+    return legal.progress or ()
+
+
+def _ended(legal: Outcome) -> Run:
     made = _calls(legal.calls)
+    if legal.outcome == "exit":
+        return Run("", End.EXIT, 1.0, calls=made, status=legal.status, frames=_frames(legal))
     if legal.outcome == "failure":
         category = legal.want[0] if legal.want else "script"
         elapsed = float(legal.not_before_ms or 1)
         error, native = _told(legal)
         return Run(
-            "", End.FAILURE, elapsed, category=category, error=error, native=native, calls=made
+            program="",
+            end=End.FAILURE,
+            elapsed_ms=elapsed,
+            category=category,
+            error=error,
+            native=native,
+            calls=made,
+            evidence=_recorded(legal.record),
+            status=legal.status,
+            frames=_frames(legal),
+            facts=_facts(legal),
         )
     value = Value(
         present=not legal.value_absent,
         value=None if legal.value is UNSET else legal.value,
         odd=legal.odd,
     )
-    return Run("", End.VALUE, 1.0, value, calls=made)
+    return Run(
+        program="",
+        end=End.VALUE,
+        elapsed_ms=float(legal.not_before_ms or 1),
+        value=value,
+        calls=made,
+        evidence=_recorded(legal.record),
+        status=legal.status,
+        frames=_frames(legal),
+        facts=_facts(legal),
+    )
+
+
+def _recorded(wanted: Any) -> Any:
+    """A record that has what is wanted: a list of which something is said has just that much."""
+    if isinstance(wanted, list):
+        return [_recorded(one) for one in wanted]
+    if not isinstance(wanted, dict):
+        return wanted
+    if not wanted or set(wanted) - {"first", "at_least", "at_most"}:
+        return {name: _recorded(part) for name, part in wanted.items()}
+    first = [_recorded(one) for one in wanted.get("first", [])]
+    return first + [_DOCTORED] * (wanted.get("at_least", 0) - len(first))
+
+
+def _facts(legal: Outcome) -> tuple[Fact, ...]:
+    return tuple(Fact(name, State.HOLDS) for name in legal.processes)
+
+
+def _frames(legal: Outcome) -> tuple[FrameSeen, ...]:
+    """What a target wrote of which all that is asked holds; every run has an id far from others."""
+    if not legal.frames:
+        return ()
+    return (FrameSeen("execute", invocation=next(_ids) * FORESEEN), FrameSeen("host_result"))
 
 
 def _told(legal: Outcome) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -125,8 +184,20 @@ def doctored(ready: ReadyCase, observation: Observation) -> Iterator[tuple[str, 
         hit = CanaryHit(name, "base64", "outcome")
         assert hit.where not in SIDE_CHANNELS
         yield "evidence", f"the {name} secret emitted", replace(observation, canaries=(hit,))
+    yield from _repeated_ids(ready, observation)
     for unlimited in _unlimited(ready, observation):
         yield "evidence", "no limit", unlimited
+
+
+def _repeated_ids(
+    ready: ReadyCase, observation: Observation
+) -> Iterator[tuple[str, str, Observation]]:
+    asked = [o for e in ready.expected if e is not None for o in e.any_of]
+    if not observation.then or not all("fresh_ids" in one.frames for one in asked):
+        return
+    first = observation.runs[0].frames
+    then = tuple(replace(run, frames=first) for run in observation.then)
+    yield "evidence", "the id of the invocation again", replace(observation, then=then)
 
 
 def _unlimited(ready: ReadyCase, observation: Observation) -> Iterator[Observation]:
@@ -164,6 +235,8 @@ def _parts(run: Run, expected: Expectation) -> Iterator[tuple[str, str, Run]]:
     if kinds == {"failure"}:
         wrong = replace(run, end=End.VALUE, value=Value(present=True, value=_DOCTORED))
         yield "outcome", "value instead of a failure", wrong
+    yield from _exits(run, legal)
+    yield from _witnessed(run, legal)
     limits = [one.within_ms for one in legal if one.within_ms is not None]
     if limits:
         yield "outcome", "late", replace(run, elapsed_ms=max(limits) + 1.0)
@@ -175,6 +248,58 @@ def _parts(run: Run, expected: Expectation) -> Iterator[tuple[str, str, Run]]:
     if run.end is End.VALUE:
         yield from _values(run, legal)
     yield from _ledgers(run, legal)
+    yield from _records(run, legal)
+
+
+def _records(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    """A target's record that is missing, lacks a part, or says something else."""
+    if not run.evidence or any(one.record is None for one in legal):
+        return
+    yield "evidence", "no record", replace(run, evidence=None)
+    for name in sorted(set.intersection(*(set(one.record or {}) for one in legal))):
+        wrong = {**run.evidence, name: _DOCTORED}
+        yield "evidence", f"another {name} on record", replace(run, evidence=wrong)
+        yield (
+            "evidence",
+            f"no {name} on record",
+            replace(run, evidence=_without(run.evidence, name)),
+        )
+
+
+def _exits(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    if {one.outcome for one in legal} == {"exit"}:
+        result = Value(present=True, value=_DOCTORED)
+        yield "outcome", "a result", replace(run, end=End.VALUE, value=result)
+        yield "outcome", "no exit", replace(run, end=End.NO_OUTCOME, status=None)
+        yield "outcome", "no legal frame", replace(run, end=End.BROKEN)
+    if all(one.status is not None for one in legal):
+        for status in (-11, 1, None):
+            yield "outcome", f"status {status}", replace(run, status=status)
+
+
+def _witnessed(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    yield from _broken_frames(run, legal)
+    for fact in run.facts:
+        if all(fact.name in one.processes for one in legal):
+            others = tuple(one for one in run.facts if one is not fact)
+            wrong = replace(run, facts=(*others, Fact(fact.name, State.BROKEN)))
+            yield "evidence", f"not {fact.name}", wrong
+
+
+def _broken_frames(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    wrong: dict[str, tuple[str, dict[str, Any]]] = {
+        "legal": ("a frame that is none", {"fault": _DOCTORED}),
+        "compact": ("a frame with white space", {"spelling": _DOCTORED}),
+        "execute_first": ("no execute", {"kind": "host_result"}),
+    }
+    if not run.frames:
+        return
+    for name, (what, change) in wrong.items():
+        if all(name in one.frames for one in legal):
+            first = replace(run.frames[0], **change)
+            yield "evidence", what, replace(run, frames=(first, *run.frames[1:]))
+    if any(one.frames for one in legal):
+        yield "evidence", "nothing written", replace(run, frames=())
 
 
 def _failures(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
@@ -256,6 +381,12 @@ def _ledgers(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, R
         args = Value(present=True, value=[_DOCTORED])
         changed = (*run.calls[:-1], dataclasses.replace(run.calls[-1], args=args))
         yield "calls", "other arguments", replace(run, calls=changed)
+    told = [one.progress for one in legal if one.progress is not None]
+    if told:
+        more = ({"current": -1}, *run.progress)
+        yield "calls", "another message of progress", replace(run, progress=more)
+        if run.progress and 0 not in told:
+            yield "calls", "no progress", replace(run, progress=())
     overlaps = [one.overlap for one in legal if one.overlap is not None]
     if overlaps:
         call = Call(1, "doctored", Value(present=True), 0.5, overlap=max(overlaps) + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final, Self
 
 from codemode_conformance.adapter import Adapter
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from codemode_spec.cases import Case
 
     from codemode_conformance.install import Installed
+    from codemode_conformance.roles.rig import Rig
+    from codemode_conformance.target import Command, Target
+    from codemode_conformance.transcript import Transcript
 
 MOST_FAILED_STARTS: Final = 3
 """So many starts in a row may fail; each may take as long as a start is given."""
@@ -30,14 +34,15 @@ class Engine:
     use an engine each.
     """
 
-    def __init__(self, installed: Installed) -> None:
-        if installed.target.engine is None:
-            raise StartError(f"{installed.target.file}: the target has no [engine]")
+    def __init__(self, installed: Installed, transcript: Transcript | None = None) -> None:
         self.starts = 0
         self._failed_starts = 0
         self.effective: Mapping[str, Any] = {}
         self._installed = installed
-        self._command = installed.target.engine
+        self._values = installed.values
+        self._transcript = transcript
+        self._command = self._chosen(installed.target)
+        self._rig: Rig | None = None
         self._adapter: Adapter | None = None
         self._identity: Identity | None = None
 
@@ -57,7 +62,7 @@ class Engine:
         """
         if self._adapter is None:
             try:
-                adapter = Adapter(self._command, self._installed.values)
+                adapter = Adapter(self._command, self._values, transcript=self._transcript)
             except StartError as error:
                 raise StartError(f"{self._installed.target.name}: {error}") from None
             self._adapter = adapter
@@ -67,7 +72,7 @@ class Engine:
                 reconcile(self._installed.target, adapter.identity, self.effective)
                 self._identity = adapter.identity
             elif adapter.identity != self._identity:
-                self.close()
+                self.restart()
                 raise StartError("started again, the adapter says something else of itself")
         assert self._identity is not None
         return self._identity
@@ -91,10 +96,18 @@ class Engine:
             return Attempt(Observation(case.id, fault=fault), None, spoiled=True)
         assert self._adapter is not None
         rows = numbers_of(self.effective)
-        attempt = Trial(self._adapter, case, self._command.grace_ms, rows).perform()
+        attempt = Trial(self._adapter, case, self._command.grace_ms, rows, self._rig).perform()
         if attempt.spoiled or self._adapter.gone is not None:
             self.restart()
         return attempt
+
+    def ping(self, seconds: float) -> bool:
+        """Whether the adapter, which must be started, answers a ping in this time."""
+        assert self._adapter is not None
+        channel = Channel(self._adapter, self._command.grace_ms, host_wait_excluded=False)
+        with contextlib.suppress(FaultError):
+            return channel.ping(seconds)
+        return False
 
     def restart(self) -> None:
         """Take a fresh process for the next case."""
@@ -105,6 +118,11 @@ class Engine:
         adapter, self._adapter = self._adapter, None
         if adapter is not None:
             adapter.stop()
+
+    def _chosen(self, target: Target) -> Command:
+        if target.engine is None:
+            raise StartError(f"{target.file}: the target has no [engine]")
+        return target.engine
 
     def _defaults(self, adapter: Adapter) -> Mapping[str, Any]:
         channel = Channel(adapter, self._command.grace_ms, host_wait_excluded=False)

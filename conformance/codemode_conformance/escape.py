@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import shlex
 import unicodedata
 from typing import TYPE_CHECKING, Final
@@ -52,6 +54,39 @@ def for_shell(words: Iterable[str]) -> str:
     A word with a character that a terminal would obey is written with `$'...'` escapes.
     """
     return " ".join(_shell_word(word) for word in words)
+
+
+def for_html(text: str, *, lines: bool = False) -> str:
+    """Text for a text node or a quoted attribute; with `lines`, line ends and tabs stay."""
+    return html.escape(_visible_text(text, keep="\n\t" if lines else ""))
+
+
+def for_xml(text: str, *, lines: bool = False) -> str:
+    """Text in which XML 1.0 allows every character; the writer of the XML escapes its markup."""
+    return _visible_text(text, keep="\n\t" if lines else "")
+
+
+def for_markdown(text: str) -> str:
+    """A code span, in which neither markup, HTML, a mention nor a link begins; also in a table."""
+    shown = _visible_text(text).replace("|", "\\x7c")
+    fence = "`" * (max((len(run) for run in re.findall("`+", shown)), default=0) + 1)
+    if not shown.strip():
+        return "` `"
+    room = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{fence}{room}{shown}{room}{fence}"
+
+
+def for_workflow(text: str, *, of_property: bool = False) -> str:
+    """The message of a workflow command (`::error ...::`), or with `of_property` one of its values.
+
+    No line of it begins another command.
+    """
+    shown = _visible_text(text).replace("%", "%25")
+    return shown.replace(":", "%3A").replace(",", "%2C") if of_property else shown
+
+
+def _visible_text(text: str, keep: str = "") -> str:
+    return "".join(c if c == "\\" or c in keep else _visible(c) for c in text)
 
 
 def _shell_word(word: str) -> str:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from codemode_spec import LAYERS
 
-from codemode_conformance import layers
+from codemode_conformance import evidence, layers
 from codemode_conformance.observation import End, Health
 from codemode_conformance.verdicts import (
     PASSED,
+    WORST_FIRST,
     CaseVerdict,
     Finding,
     LayerVerdict,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from codemode_spec import Case, ReadyCase, Requirement
-    from codemode_spec.expectations import Expectation
+    from codemode_spec.expectations import Expectation, Outcome
 
     from codemode_conformance.observation import Observation, Run
 
@@ -153,7 +154,7 @@ def _run_findings(
     cancelled: bool,
 ) -> dict[str, Finding]:
     """The findings under the legal outcome that fits best: the one that fails latest, if any."""
-    if run.end not in (End.VALUE, End.FAILURE):
+    if run.end not in (End.VALUE, End.FAILURE, End.EXIT):
         return {"outcome": layers.no_outcome(run)}
     if run.forced and isinstance(observation.effective.get("wall_time_ms"), int):
         return {"outcome": layers.forced(run)}
@@ -169,7 +170,7 @@ def _run_findings(
             "code": layers.code(run, legal),
             "value": layers.value(run, legal),
             "calls": layers.calls(run, legal),
-            "evidence": layers.evidence(observation.canaries, observation.effective, legal),
+            "evidence": _evidence(run, legal, observation),
         }
         for legal in expected.any_of
     ]
@@ -182,6 +183,18 @@ def _run_findings(
         )
 
     return max(candidates, key=fit)
+
+
+def _evidence(run: Run, legal: Outcome, observation: Observation) -> Finding:
+    """The first thing that is wrong among what was leaked and what was written."""
+    everything = (*observation.runs, *observation.then)
+    findings = (
+        layers.evidence(run, observation.canaries, observation.effective, legal),
+        evidence.frames(run, everything, legal),
+        evidence.processes(run, legal),
+    )
+    found = sorted(findings, key=lambda one: WORST_FIRST.index(one.verdict))
+    return next((one for one in found if one.verdict is not Verdict.PASS), PASSED)
 
 
 def _claimed(standing: Standing) -> bool:

@@ -31,6 +31,8 @@ _ENDS: Final = {
     End.HOST_DIED: "the host died",
     End.MEMORY: "killed for its memory from outside",
     End.TWO_OUTCOMES: "a second outcome",
+    End.EXIT: "no result",
+    End.BROKEN: "no legal frame",
 }
 
 
@@ -49,8 +51,18 @@ def describe(run: Run) -> str:
         words += [text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in told]
         where = " at open" if run.stage == "open" else ""
         return f"failure{where}: " + ", ".join(words)
+    if run.end is End.EXIT:
+        return f"no result, {exited(run)}"
     label = f" ({run.label})" if run.label else ""
     return f"{_ENDS[run.end]}{label} after {run.elapsed_ms:.0f} ms"
+
+
+def exited(run: Run) -> str:
+    """How the worker of a run ended, in words."""
+    if run.status is None:
+        return "still running"
+    by = "by signal" if run.status < 0 else "with status"
+    return f"exited {by} {abs(run.status)} after {run.elapsed_ms:.0f} ms"
 
 
 def no_outcome(run: Run) -> Finding:
@@ -69,9 +81,12 @@ def forced(run: Run) -> Finding:
 
 
 def outcome(run: Run, legal: Outcome) -> Finding:
-    """It ended as a value or a failure, in time."""
+    """It ended as a value or a failure, in time, or without a result where that is right."""
     if legal.outcome not in ("any", run.end.value):
-        return failed(f"a {legal.outcome}", describe(run))
+        wanted = "no result, and the exit" if legal.outcome == "exit" else f"a {legal.outcome}"
+        return failed(wanted, describe(run))
+    if legal.status is not None and run.status != legal.status:
+        return failed(f"exit with status {legal.status}", exited(run))
     if legal.within_ms is not None and run.elapsed_ms > legal.within_ms:
         return failed(f"an outcome within {legal.within_ms} ms", f"{run.elapsed_ms:.0f} ms", "late")
     if legal.not_before_ms is not None and run.elapsed_ms < legal.not_before_ms:
@@ -221,13 +236,17 @@ def value(run: Run, legal: Outcome) -> Finding:
 
 
 def calls(run: Run, legal: Outcome) -> Finding:
-    """The dispatched calls are the expected ones, and no more were open at once than allowed."""
+    """The dispatched calls are the expected ones, and no more were open at once than allowed.
+
+    So is what the host was told of the progress.
+    """
     if legal.overlap is not None:
         most = max((call.overlap for call in run.calls), default=0)
         if most > legal.overlap:
             return failed(f"at most {legal.overlap} calls open at once", f"{most} open at once")
-    if legal.calls is None:
-        return PASSED
+    told = progress(run, legal)
+    if legal.calls is None or told is not PASSED:
+        return told
     if legal.calls.listed is None:
         seen = [call for call in run.calls if call.op == legal.calls.op]
         if len(seen) == legal.calls.count and len(seen) == len(run.calls):
@@ -240,6 +259,19 @@ def calls(run: Run, legal: Outcome) -> Finding:
         f"{call.op}({'' if call.args is UNSET else show(call.args, 60)})" for call in expected
     )
     return failed(f"calls [{wanted}]", _list(run.calls))
+
+
+def progress(run: Run, legal: Outcome) -> Finding:
+    """What the host was told of the progress is what is expected."""
+    if legal.progress is None:
+        return PASSED
+    if isinstance(legal.progress, int):
+        if len(run.progress) == legal.progress:
+            return PASSED
+        return failed(f"{legal.progress} messages of progress", f"{len(run.progress)} came")
+    if same_json(list(legal.progress), list(run.progress)):
+        return PASSED
+    return failed(f"progress {show(list(legal.progress))}", show(list(run.progress)))
 
 
 def _same_call(expected: ExpectedCall, call: Call) -> bool:
@@ -259,8 +291,13 @@ def _list(made: Iterable[Call]) -> str:
     return f"calls [{', '.join(shown[:5])}{more}]"
 
 
-def evidence(hits: Iterable[CanaryHit], effective: Mapping[str, Any], legal: Outcome) -> Finding:
-    """No named secret was emitted where somebody sees it, and one of the named rows is limited."""
+def evidence(
+    run: Run, hits: Iterable[CanaryHit], effective: Mapping[str, Any], legal: Outcome
+) -> Finding:
+    """No named secret was emitted where somebody sees it, and one of the named rows is limited.
+
+    The target's record of the calls says what is expected of it.
+    """
     leaks = [hit for hit in hits if hit.canary in legal.canaries and hit.where not in SIDE_CHANNELS]
     if leaks:
         first = leaks[0]
@@ -269,9 +306,33 @@ def evidence(hits: Iterable[CanaryHit], effective: Mapping[str, Any], legal: Out
             f"the secret `{first.canary}` ({first.form}) in {first.where}",
             "leak",
         )
+    if legal.record is not None and not within(legal.record, run.evidence):
+        return failed(f"on record: {show(dict(legal.record))}", show(run.evidence), "the record")
     limits = [effective.get(row, "unknown") for row in legal.limited]
     if not limits or any(isinstance(limit, int | float) for limit in limits):
         return PASSED
     if "unknown" in limits:
         return Finding(Verdict.UNTESTABLE, "the documentation names no number")
     return failed(f"a limit of {' or '.join(legal.limited)}", "documented as absent", "no limit")
+
+
+def within(wanted: Any, found: Any) -> bool:
+    """Whether all that is wanted is there: of an object its named parts, of a list all of it.
+
+    Of a list it may also be said how many it has, `{at_least: 1, at_most: 32}`, and what comes
+    `first`.
+    """
+    if isinstance(wanted, dict) and isinstance(found, list):
+        first = wanted.get("first", [])
+        return (
+            wanted.get("at_least", 0) <= len(found) <= wanted.get("at_most", len(found))
+            and within(first, found[: len(first)])
+            and set(wanted) <= {"first", "at_least", "at_most"}
+        )
+    if isinstance(wanted, dict):
+        there = isinstance(found, dict)
+        return there and all(k in found and within(v, found[k]) for k, v in wanted.items())
+    if isinstance(wanted, list):
+        there = isinstance(found, list) and len(found) == len(wanted)
+        return there and all(map(within, wanted, found))
+    return same_json(wanted, found)

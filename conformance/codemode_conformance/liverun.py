@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from codemode_spec.programs import RunSpec
 
+    from codemode_conformance.evidence import Fact
+    from codemode_conformance.frames import FrameSeen
+
 
 class Phase(IntEnum):
     """How far a run is. From `ANSWERED` on the harness ends it."""
@@ -28,6 +31,9 @@ class Phase(IntEnum):
 
 STEP_SECONDS: Final = {Phase.ANSWERED: 0.3, Phase.CANCELLED: 0.5, Phase.PINGED: 0.5}
 """How long each ending step waits for the outcome."""
+
+MOST_PROGRESS: Final = 1_000
+"""More messages of one run are not kept."""
 
 
 @dataclass(slots=True)
@@ -70,6 +76,9 @@ class LiveRun:
     label: str | None = None
     forced: str | None = None
     detail: str = ""
+    frames: tuple[FrameSeen, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    progress: list[Mapping[str, Any]] = field(default_factory=list)
 
     @property
     def going(self) -> bool:
@@ -125,6 +134,12 @@ class LiveRun:
         call.overlap = len(self.open_calls)
         return call
 
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Keep what its host was told of its progress."""
+        if len(self.progress) < MOST_PROGRESS:
+            parts = ("current", "total", "message")
+            self.progress.append({part: message[part] for part in parts if part in message})
+
     def conclude(self, message: Mapping[str, Any], now: float) -> None:
         """Its outcome came; a second one makes the end TWO_OUTCOMES."""
         if self.outcome is not None:
@@ -156,8 +171,12 @@ class LiveRun:
             label=self.label or (self.detail or None),
             calls=tuple(self._call(call) for call in self.calls.values()),
             logs=tuple(outcome.get("logs", ())),
+            progress=tuple(self.progress),
             deadline_ms=self.deadline_seconds * 1_000,
             forced=self.forced,
+            evidence=outcome.get("evidence"),
+            frames=self.frames,
+            facts=self.facts,
         )
 
     def _call(self, call: LiveCall) -> Call:

@@ -19,7 +19,7 @@ VERSION: Final = 1
 ANSWERS: Final = frozenset(
     {
         *("identity", "opened", "refused", "unsupported", "call", "call_cancelled"),
-        *("outcome", "pong", "closed", "note", "fault"),
+        *("progress", "outcome", "advanced", "pong", "closed", "note", "fault"),
     }
 )
 READ_DEPTH: Final = 400
@@ -80,7 +80,7 @@ def parse(text: str) -> tuple[Any, bool]:
 
 def _check(message: dict[str, Any]) -> None:
     kind = message.get("m")
-    if kind not in ANSWERS:
+    if not isinstance(kind, str) or kind not in ANSWERS:
         raise BrokenLineError(f"there is no message {kind!r} from an adapter")
     if not validator("adapter", kind).is_valid(message):
         found = problems("adapter", message, f"message {kind}", kind)

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from codemode_conformance.evidence import Fact
+    from codemode_conformance.frames import FrameSeen
+
 Odd = tuple[tuple[tuple[str | int, ...], str], ...]
 
 
@@ -24,6 +27,8 @@ class End(StrEnum):
     HOST_DIED = "host_died"  # the adapter exited while the run was open
     MEMORY = "memory"  # the watchdog killed the target
     TWO_OUTCOMES = "two_outcomes"  # a second outcome came for the same run
+    EXIT = "exit"  # the worker ended without a result (role worker)
+    BROKEN = "broken"  # the worker wrote what is no legal frame at its place (role worker)
 
 
 class Health(StrEnum):
@@ -68,7 +73,10 @@ class Run:
     `category`, `error` and `native` are set for END.FAILURE; `label` says `blocked` or `silent`
     for a run without an outcome (`not_started` when the call it waited for never came); `stage` is
     `open` when the target refused the session instead. `forced` names the ending step without which
-    the outcome would not have come: `answer` or `cancel`.
+    the outcome would not have come: `answer` or `cancel`. `progress` is what its host was told,
+    `evidence` the target's own record of the calls. `status` is how the worker exited, minus a
+    signal (role worker); `frames` are the lines that the target wrote to the end that we play,
+    `facts` what the system says of the worker processes.
     """
 
     program: str
@@ -82,8 +90,13 @@ class Run:
     stage: str = "run"
     calls: tuple[Call, ...] = ()
     logs: tuple[str, ...] = ()
+    progress: tuple[Mapping[str, Any], ...] = ()
     deadline_ms: float = 0.0
     forced: str | None = None
+    evidence: Mapping[str, Any] | None = None
+    status: int | None = None
+    frames: tuple[FrameSeen, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
     @property
     def late_calls(self) -> tuple[Call, ...]:

@@ -46,14 +46,16 @@ class Premises:
         self._hits: list[CanaryHit] = []
         self._errors_tail = b""
 
-    def launch(self, command: Command, key: str, caps: Caps | None = None) -> Process:
+    def launch(
+        self, command: Command, key: str, caps: Caps | None = None, kind: type[Process] = Process
+    ) -> Process:
         """Start the command here; StartError when it cannot be started."""
         extra = {
             name: expand(text, self.values, f"env.{name}") for name, text in command.env.items()
         }
         env = environment.for_run(self.temporary, extra)
         env[self.canaries.variable] = self.canaries.value("env")
-        return Process(
+        return kind(
             [expand(word, self.values, "command") for word in command.words],
             env=env,
             folder=self.temporary,

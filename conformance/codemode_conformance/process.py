@@ -67,7 +67,14 @@ class Flooded:
     total: int
 
 
-Event = Line | Errors | Exited | Swollen | Flooded
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes that came on stdout, of a process whose output is not cut into lines."""
+
+    data: bytes
+
+
+Event = Line | Chunk | Errors | Exited | Swollen | Flooded
 
 
 class Process:
@@ -101,6 +108,9 @@ class Process:
         self._splitter = LineSplitter(self.caps.line_bytes, key.encode(), scan, overlap)
         self._told: set[type] = set()
         kin.adopt_orphans()
+        # Before it is there: whoever ends another process just now takes an unknown child for an
+        # orphan of that one as long as no more than one is known.
+        kin.living.add(self)
         try:
             self._popen = subprocess.Popen(
                 list(words),
@@ -113,11 +123,11 @@ class Process:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
+            kin.living.discard(self)
             reason = getattr(error, "strerror", None) or str(error)
             raise StartError(f"{for_terminal(words[0])} cannot be started: {reason}") from None
         self.pid: int = self._popen.pid
         self.kin = kin.Kin(self.pid, marker, env.get(marker, ""))
-        kin.living.add(self)
         self._selector = selectors.DefaultSelector()
         assert self._popen.stdin
         assert self._popen.stdout
@@ -154,6 +164,25 @@ class Process:
         if not self._unsent:
             self._selector.register(self._stdin, selectors.EVENT_WRITE, self._write)
         self._unsent += data
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes are still queued for its stdin."""
+        return len(self._unsent)
+
+    def close_input(self) -> None:
+        """Close its stdin; what is still queued is lost."""
+        if self._unsent:
+            self._unsent.clear()
+            self._selector.unregister(self._stdin)
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+
+    def close_output(self) -> None:
+        """Close our end of its stdout: from now on it writes to nobody."""
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(self._stdout)
+        self._stdout.close()
 
     def forgive(self) -> None:
         """Start counting the total of its output anew."""

@@ -1,7 +1,8 @@
 """Recorded observations: what a real run of each case looked like, kept to judge again.
 
-One JSON object a line: the case's id and digest, and the observation. A text of one repeated
-character is kept as `{"$repeat": [character, times]}`.
+One JSON object a line: the digest of the case, the profile of the reference that was run unless it
+is the default one, and the observation. A text of one repeated character is kept as
+`{"$repeat": [character, times]}`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from codemode_spec import DEFAULT_PROFILE
+
+from codemode_conformance.evidence import Fact, State
+from codemode_conformance.frames import FrameSeen
 from codemode_conformance.observation import (
     Call,
     CanaryHit,
@@ -28,27 +33,39 @@ if TYPE_CHECKING:
 SHORT: Final = 200
 
 
+class Recorded(NamedTuple):
+    """One observation: the digest of its case, and the profile of the reference that it is of."""
+
+    digest: str
+    observation: Observation
+    profile: str = DEFAULT_PROFILE
+
+
 def shipped() -> Traversable:
     """The recording of the reference that is shipped with the suite."""
     return files("codemode_conformance") / "recordings" / "reference.jsonl"
 
 
-def dump(entries: Iterable[tuple[str, Observation]]) -> str:
-    """The text of a recording: `entries` are digests and observations."""
+def dump(entries: Iterable[Recorded]) -> str:
+    """The text of a recording."""
     lines = []
-    for digest, observation in sorted(entries, key=lambda entry: entry[1].case):
-        data = {"digest": digest, "observation": _pack(dataclasses.asdict(_essential(observation)))}
+    for digest, observation, profile in sorted(entries, key=lambda entry: entry.observation.case):
+        data: dict[str, Any] = {"digest": digest}
+        if profile != DEFAULT_PROFILE:
+            data["profile"] = profile
+        data["observation"] = _pack(dataclasses.asdict(_essential(observation)))
         lines.append(json.dumps(data, ensure_ascii=True, separators=(",", ":")))
     return "".join(f"{line}\n" for line in lines)
 
 
-def read(text: str) -> dict[str, tuple[str, Observation]]:
-    """The recording by case id: digest and observation."""
+def read(text: str) -> dict[str, Recorded]:
+    """The recording by case id."""
     found = {}
     for line in text.splitlines():
         data = json.loads(line)
         observation = _observation(_unpack(data["observation"]))
-        found[observation.case] = (data["digest"], observation)
+        profile = data.get("profile", DEFAULT_PROFILE)
+        found[observation.case] = Recorded(data["digest"], observation, profile)
     return found
 
 
@@ -120,6 +137,12 @@ def _run(data: dict[str, Any]) -> Run:
                 Call(**{**call, "args": _value(call["args"])}) for call in data["calls"]
             ),
             "logs": tuple(data["logs"]),
+            "frames": tuple(FrameSeen(**frame) for frame in data.get("frames", ())),
+            "facts": tuple(
+                Fact(fact["name"], State(fact["state"]), fact["detail"])
+                for fact in data.get("facts", ())
+            ),
+            "progress": tuple(data.get("progress", ())),
         }
     )
 

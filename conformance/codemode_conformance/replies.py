@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from codemode_spec.cases import Behaviour, OperationSpec
 
@@ -33,11 +33,20 @@ class _Row:
 
 
 class Replies:
-    """The replies of one case. Each run counts its calls anew; times are in seconds."""
+    """The replies of one case. Each run counts its calls anew; times are in seconds.
 
-    def __init__(self, operations: Iterable[OperationSpec], canaries: Canaries) -> None:
+    `assemble` makes the source of a program that an operation runs.
+    """
+
+    def __init__(
+        self,
+        operations: Iterable[OperationSpec],
+        canaries: Canaries,
+        assemble: Callable[[str], str] = str,
+    ) -> None:
         self._operations = {operation.name: operation for operation in operations}
         self._canaries = canaries
+        self._assemble = assemble
         self._rows: dict[tuple[int, str], _Row] = {}
         self._due: list[tuple[float, int, Reply, str]] = []
         self._count = 0
@@ -90,17 +99,23 @@ class Replies:
         heapq.heappush(self._due, (at, self._count, reply, name))
 
     def _reply(self, run: int, call: int, behaviour: Behaviour) -> Reply:
+        told = {"changed": list(behaviour.changed), "warnings": list(behaviour.warnings)}
+        effects = {name: texts for name, texts in told.items() if texts}
         if behaviour.kind == "fail":
-            return failure(
-                run, call, *map(self._canaries.fill, (behaviour.code, behaviour.message))
-            )
+            texts = map(self._canaries.fill, (behaviour.code, behaviour.message))
+            reply = failure(run, call, *texts)
+            return Reply(run, call, reply.message | ({"effects": effects} if effects else {}))
         message: dict[str, Any] = {"m": "return", "r": run, "c": call, "ok": True, "present": True}
         if behaviour.kind == "odd":
             message |= {"value": None, "odd": [[[], behaviour.value]]}
         elif behaviour.kind == "absent":
             message["present"] = False
+        elif behaviour.kind == "nested":
+            message |= {"present": False, "nested": self._assemble(behaviour.value)}
         else:
             message["value"] = self._canaries.fill(behaviour.value)
+        if effects:
+            message["effects"] = effects
         return Reply(run, call, message)
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 from codemode_conformance.applicability import obstacle
 from codemode_conformance.judge import Standing, judge, unasked
 from codemode_conformance.observation import Observation
+from codemode_conformance.repeats import joined
 from codemode_conformance.verdicts import Finding, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from codemode_spec import Case, Specification
 
@@ -29,11 +30,15 @@ class Bench:
     """Puts cases to one role and judges them; a FAIL is one only if it is seen again.
 
     The second run has a process of its own, so that neither what another case left behind nor one
-    slow moment of the machine is taken for a fault of this case.
+    slow moment of the machine is taken for a fault of this case. With `repeat` above 1 each case is
+    run so many times, to see whether it is flaky.
     """
 
-    def __init__(self, role: Role, identity: Identity, specification: Specification) -> None:
+    def __init__(
+        self, role: Role, identity: Identity, specification: Specification, repeat: int = 1
+    ) -> None:
         self.role = role
+        self._repeat = repeat
         self._specification = specification
         self._standing = Standing(
             identity.capabilities, identity.mapping, frozenset(identity.typed)
@@ -41,6 +46,10 @@ class Bench:
 
     def judge(self, case: Case) -> CaseVerdict:
         """The verdict of one case. Whatever goes wrong is part of it."""
+        runs = [self._judge(case) for _ in range(self._repeat)]
+        return runs[0] if len(runs) == 1 else joined(runs)
+
+    def _judge(self, case: Case) -> CaseVerdict:
         first = self._once(case)
         if first.verdict is not Verdict.FAIL:
             if case.fresh_after:
@@ -84,19 +93,20 @@ def _flaky(layer: LayerVerdict) -> LayerVerdict:
     return replace(layer, finding=replace(finding, verdict=Verdict.FLAKY, reason=reason))
 
 
-def run_cases(
+def run_cases(  # noqa: PLR0913, PLR0917  all that a run depends on
     roles: Sequence[Role],
     identity: Identity,
     specification: Specification,
     cases: Iterable[Case],
     name: str = "engine",
-) -> Iterator[CaseVerdict]:
+    repeat: int = 1,
+) -> Generator[CaseVerdict, None, None]:
     """The verdict of each case in the role of this name, in order, as soon as it is there.
 
     A case that the target cannot be asked is not put to it. `roles` drive one target, each with
     processes of its own; as many cases run at once. Only KeyboardInterrupt comes through.
     """
-    benches = [Bench(one, identity, specification) for one in roles]
+    benches = [Bench(one, identity, specification, repeat) for one in roles]
     requirements = specification.requirements
 
     def asked(case: Case) -> str | None:

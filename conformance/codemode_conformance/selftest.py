@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from codemode_spec import Case, ReadyCase, Specification
 
     from codemode_conformance.observation import Observation
+    from codemode_conformance.recordings import Recorded
 
 ALL_CLAIMED: Final = Standing(MODULES, "typed")
 
@@ -40,15 +41,13 @@ class CaseProof:
     gaps: tuple[str, ...]
 
 
-def prove(
-    case: Case, specification: Specification, recording: Mapping[str, tuple[str, Observation]]
-) -> CaseProof:
+def prove(case: Case, specification: Specification, recording: Mapping[str, Recorded]) -> CaseProof:
     """Judge every correct and every doctored outcome of a case; each surprise is a gap."""
     gaps: list[str] = []
     red: set[str] = set()
     passed = failed = 0
     recorded = recording.get(case.id)
-    if recorded is not None and recorded[0] != specification.digests[case.id]:
+    if recorded is not None and recorded.digest != specification.digests[case.id]:
         gaps.append("the recording is of another version of the case; record it again")
         recorded = None
     for origin, ready, observation in _correct(case, specification, recorded):
@@ -98,23 +97,24 @@ def _told(verdict: CaseVerdict) -> str:
 
 
 def _correct(
-    case: Case, specification: Specification, recorded: tuple[str, Observation] | None
+    case: Case, specification: Specification, recorded: Recorded | None
 ) -> Iterator[tuple[str, ReadyCase, Observation]]:
     profile = specification.tables.profiles[DEFAULT_PROFILE]
     if recorded is not None:
-        observation = recorded[1]
+        observation = recorded.observation
         rows = {n: v for n, v in observation.effective.items() if isinstance(v, int)}
-        ready = case.resolve(rows, dict(profile.alternatives), "javascript")
+        alternatives = specification.tables.profiles[recorded.profile].alternatives
+        ready = case.resolve(rows, dict(alternatives), "javascript")
         yield "recorded", ready, observation
     rows = profile.defaults() | {
         row.name: row.default for row in specification.tables.rows.values()
     }
     rows |= {WRAPPER: 0, **case.prefer} | {n: v for n, v in case.set.items() if isinstance(v, int)}
     seen = set()
-    for alternatives in alternatives_of(case, specification):
-        for language in sorted({language for program in case.programs for language in program}):
+    for chosen_ones in alternatives_of(case, specification):
+        for language in case.languages:
             try:
-                ready = case.resolve(rows, {**profile.alternatives, **alternatives}, language)
+                ready = case.resolve(rows, {**profile.alternatives, **chosen_ones}, language)
             except NotApplicable:
                 continue
             key = (ready.expected, ready.then_expected)
@@ -122,7 +122,7 @@ def _correct(
                 continue
             seen.add(repr(key))
             chosen = (
-                ", ".join(f"{name}={value}" for name, value in alternatives.items()) or "made up"
+                ", ".join(f"{name}={value}" for name, value in chosen_ones.items()) or "made up"
             )
             for choice in range(choices(ready)):
                 yield f"{chosen} ({choice + 1})", ready, correct(ready, choice, rows)

@@ -54,7 +54,8 @@ class Command:
     """How the process of one role is started and held.
 
     `memory_mib` is the limit of the watchdog where the policy has no number for memory;
-    `worker_pattern` finds the workers among the processes; `profile` is for worker and parent.
+    `worker_pattern` finds the workers among the processes; `profile` is for worker and parent;
+    `prelude` gives programs their `host`, in the worker role.
     """
 
     words: tuple[str, ...]
@@ -64,6 +65,7 @@ class Command:
     memory_mib: int = 1_024
     worker_pattern: str | None = None
     profile: str | None = None
+    prelude: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,10 @@ def expand(text: str, values: Mapping[str, str], where: str = "") -> str:
 
 
 def _command(data: Mapping[str, Any]) -> Command:
-    known = ("env", "start_timeout_ms", "grace_ms", "memory_mib", "worker_pattern", "profile")
+    known = (
+        *("env", "start_timeout_ms", "grace_ms", "memory_mib", "worker_pattern", "profile"),
+        "prelude",
+    )
     return Command(
         words=tuple(data.get("command", ())), **{key: data[key] for key in known if key in data}
     )

@@ -12,11 +12,21 @@ from codemode_spec.tables import load_tables
 
 from codemode_conformance.channel import Channel, FaultError, UnsupportedError
 from codemode_conformance.escape import quoted
+from codemode_conformance.evidence import Fact, State
 from codemode_conformance.failures import HarnessError
 from codemode_conformance.layers import describe
-from codemode_conformance.leaks import leaks_of
-from codemode_conformance.observation import End, Fault, Health, Observation, Run, Value
+from codemode_conformance.leaks import HOST_PATH, HOST_PLACE, leaks_of
+from codemode_conformance.observation import (
+    CanaryHit,
+    End,
+    Fault,
+    Health,
+    Observation,
+    Run,
+    Value,
+)
 from codemode_conformance.replies import Replies
+from codemode_conformance.watch import Watch, level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +37,7 @@ if TYPE_CHECKING:
     from codemode_conformance.adapter import Adapter
     from codemode_conformance.identity import Identity
     from codemode_conformance.liverun import LiveRun
+    from codemode_conformance.roles.rig import Rig
 
 LF: Final = "\n"
 HEALTH_TRIES: Final = 3
@@ -70,11 +81,22 @@ class _Seen:
 
 
 class Trial:
-    """Puts one case to an adapter. `rows` are the numbers of the target's default policy."""
+    """Puts one case to an adapter. `rows` are the numbers of the target's default policy.
+
+    `rig` is the worker that the target was told to start, where it is ours.
+    """
 
     def __init__(
-        self, adapter: Adapter, case: Case, grace_ms: int, rows: Mapping[str, int]
+        self,
+        adapter: Adapter,
+        case: Case,
+        grace_ms: int,
+        rows: Mapping[str, int],
+        rig: Rig | None = None,
     ) -> None:
+        self._rig = rig
+        self._watch: Watch | None = None
+        self._written: list[CanaryHit] = []
         self._adapter = adapter
         self._identity = adapter.identity
         self._case = case.fitted(adapter.identity.capabilities)
@@ -82,6 +104,7 @@ class Trial:
         excluded = self._identity.alternatives.get("host_wait") == "excluded"
         self._channel = Channel(adapter, grace_ms, host_wait_excluded=excluded)
         self._opened: dict[str, Any] = {}
+        self._host: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
         self._ready: ReadyCase | None = None
         self._capped = False
@@ -110,7 +133,9 @@ class Trial:
     def _perform(self) -> None:
         policy = self._policy()
         self._adapter.watch(self._rows.get("memory_bytes"))
-        answer = self._channel.open(policy, self._case.ops)
+        self._host = self._hosted()
+        self._check_asked()
+        answer = self._channel.open(policy, self._case.ops, self._host)
         if answer["m"] == "refused":
             self._refused(answer)
             return
@@ -125,18 +150,48 @@ class Trial:
         sessions = [int(answer["s"])]
         try:
             self._ready = ready = self._resolve(numbers)
-            self._channel.replies = Replies(ready.operations, self._adapter.canaries)
+            canaries = self._adapter.canaries
+            self._channel.replies = Replies(ready.operations, canaries, self._nested)
             sessions += self._more_sessions(len(ready.runs), policy)
+            self._look_for_workers(ready)
             self._run(ready, sessions)
         except (UnsupportedError, NotApplicable):
             self._close(sessions)
             raise
+        finally:
+            if self._watch is not None:
+                self._watch.stop()
         if self._case.after == "healthy":
             self._check_health(sessions[0])
         gone = self._adapter.gone
         if gone is not None and self._seen.after is Health.HEALTHY:
             raise FaultError("adapter", f"outside of a run: {gone.text}")
         self._close(sessions)
+
+    def _hosted(self) -> dict[str, Any]:
+        """What the session is opened with: what the case says, a filter and a clock that it needs."""
+        host = self._case.host(self._rows)
+        if self._case.filtered and "host.filter" in self._identity.capabilities:
+            host["filter"] = True
+        if self._case.timed:
+            host["clock"] = "scripted"
+        return host
+
+    def _check_asked(self) -> None:
+        """Nothing is asked that the adapter does not know."""
+        case, needed = self._case, set()
+        for entry in case.data.get("operations", []):
+            if not {"group", "aliases", "shortcuts"}.isdisjoint(entry):
+                needed.add("op.groups")
+            if entry["effect"] == "unstated":
+                needed.add("op.unstated")
+        if case.timed:
+            needed.add("host.clock")
+        for entry in (case.data, *case.data.get("then", [])):
+            needed |= {f"options.{name.removesuffix('_ms')}" for name in entry.get("options", {})}
+        missing = sorted(needed - self._identity.capabilities)
+        if missing:
+            raise UnsupportedError(f"the adapter lacks {', '.join(missing)}")
 
     def _resolve(self, numbers: Mapping[str, int]) -> ReadyCase:
         identity = self._identity
@@ -200,7 +255,9 @@ class Trial:
             raise UnsupportedError(
                 f"{runs} runs at once need {needed} sessions; the target has {identity.sessions}"
             )
-        answers = [self._channel.open(policy, self._case.ops) for _ in range(needed - 1)]
+        answers = [
+            self._channel.open(policy, self._case.ops, self._host) for _ in range(needed - 1)
+        ]
         if any(answer["m"] == "refused" for answer in answers):
             raise FaultError("surroundings", "a further session with the same policy is refused")
         return [answer["s"] for answer in answers]
@@ -212,6 +269,7 @@ class Trial:
             self._check_values(ready)
             seen.runs.append(self._add(spec, sessions[index // per_session], self._options))
         channel.wait()
+        self._note_worker(seen.runs[0])
         if self._capped and any(run.forced or run.end is End.NO_OUTCOME for run in seen.runs):
             # Before its own deadline a target may go on.
             raise FaultError("surroundings", f"no end within {LONGEST_MS} ms, before its deadline")
@@ -220,8 +278,11 @@ class Trial:
         for spec, expected in zip(ready.then, ready.then_expected, strict=True):
             if self._adapter.gone is not None:
                 break
+            if spec.advance_ms:
+                channel.advance(sessions[0], spec.advance_ms)
             seen.then.append(self._add(spec, sessions[0], self._options))
             channel.wait()
+            self._note_worker(seen.then[-1])
             self._note_surroundings(seen.then[-1].outcome or {}, expected)
         if "call_cancelled" in self._identity.capabilities:
             channel.wait_for_cancel_news()
@@ -240,7 +301,46 @@ class Trial:
         if missing:
             raise UnsupportedError(f"the adapter cannot build {', '.join(missing)}")
 
+    def _look_for_workers(self, ready: ReadyCase) -> None:
+        """Watch the target's own workers, where the case asks and the target file tells them."""
+        pattern = self._adapter.worker_pattern
+        if ready.asks_for_processes and self._rig is None and pattern and level() == "B":
+            assert self._adapter.process is not None
+            self._watch = Watch(self._adapter.process.pid, pattern)
+            self._channel.last_look = self._look_at_orphans
+
+    def _look_at_orphans(self) -> None:
+        assert self._watch is not None
+        seen = list(self._watch.workers)
+        left = self._watch.left()
+        state = State.BROKEN if left else State.HOLDS
+        detail = f"{len(left)} of {len(seen)} workers outlive their parent" if left else ""
+        fact = Fact("die_with_parent", state, detail)
+        self._seen.runs[0].facts = (fact,) if seen else ()
+
+    def _note_worker(self, run: LiveRun) -> None:
+        """What the workers show; a target that did not start ours was not tested."""
+        if self._watch is not None and not run.facts:
+            memory = numbers_of(self._opened["effective"]).get("memory_bytes")
+            run.facts = self._watch.facts(self._adapter.known_workers, memory)
+            self._watch.workers.clear()
+        if self._rig is None:
+            return
+        run.frames = self._rig.frames()
+        if self._ready is not None and self._ready.asks_for_processes:
+            run.facts = self._rig.facts()
+        data = self._rig.data.decode(errors="replace")
+        found = self._adapter.find(data)
+        found += [(HOST_PATH, "raw")] if HOST_PLACE.search(data) else []
+        self._written += [CanaryHit(*hit, "a frame to the worker") for hit in found]
+        ended = run.end is End.VALUE or (run.outcome or {}).get("category") == "protocol"
+        if ended and isinstance(run.spec.script, list) and not self._rig.started:
+            raise FaultError("adapter", "the run ended, and ${worker} was not started")
+
     def _add(self, spec: RunSpec, session: int, options: Mapping[str, Any]) -> LiveRun:
+        if self._rig is not None and spec.script is not None:
+            self._rig.play(self._adapter.canaries.fill(spec.script))
+        options = {**options, **spec.options}
         before, after = self._opened["wrap"]
         prelude = self._opened["prelude"] if spec.uses_host and not spec.raw else ""
         prelude = f"{prelude}{LF}" if prelude else ""
@@ -254,6 +354,10 @@ class Trial:
         deadline = min(deadline, LONGEST_MS)
         return self._channel.add(spec, session, source, options, deadline / 1_000)
 
+    def _nested(self, program: str) -> str:
+        before, after = self._opened["wrap"]
+        return str(before + self._opened["prelude"] + LF + program + after)
+
     def _check_health(self, session: int) -> None:
         seen = self._seen
         if self._adapter.gone is not None:
@@ -266,7 +370,7 @@ class Trial:
             tries += 1
         if tries > 1:
             self._channel.notes.append(f"the next program took {tries} tries within its deadline")
-        seen.after = health_of(record)
+        seen.after = health_of(record, self._healthy_value)
         if seen.after is Health.HEALTHY:
             return
         seen.after_detail = f"`return 1`: {describe(record)}"
@@ -275,10 +379,16 @@ class Trial:
         self._channel.spoiled = True
 
     def _health_run(self, session: int) -> Run:
+        if self._rig is not None:
+            self._rig.be_healthy()
         run = self._add(HEALTHY, session, {})
         self._channel.wait()
         self._note_surroundings(run.outcome or {}, None)
         return run.record()
+
+    @property
+    def _healthy_value(self) -> int:
+        return 1 if self._rig is None else self._rig.healthy_value
 
     def _blame(self, session: int, record: Run) -> None:
         """Tell a session that no longer works from a deadline that is too short for this machine.
@@ -289,10 +399,11 @@ class Trial:
         healthy = False
         self._close([session])
         for policy in (self._policy(), {}):
-            self._opened = self._channel.open(policy, self._case.ops)
+            self._opened = self._channel.open(policy, self._case.ops, self._host)
             if self._opened["m"] == "refused":
                 return
-            healthy = health_of(self._health_run(self._opened["s"])) is Health.HEALTHY
+            again = self._health_run(self._opened["s"])
+            healthy = health_of(again, self._healthy_value) is Health.HEALTHY
             self._close([self._opened["s"]])
             if healthy:
                 break
@@ -335,6 +446,7 @@ class Trial:
         hits = [
             *leaks_of(runs, "run", self._adapter.find),
             *leaks_of(then, "then", self._adapter.find),
+            *self._written,
             *self._adapter.take_hits(),
         ]
         notes += [f"stdout: {line}" for line in self._adapter.take_noise()]
@@ -382,12 +494,12 @@ def _check_set(policy: Mapping[str, Any], effective: Mapping[str, Any]) -> None:
             raise FaultError("adapter", text)
 
 
-def health_of(run: Run) -> Health:
-    """What the end of `return 1` says of the target."""
+def health_of(run: Run, wanted: int = 1) -> Health:
+    """What the end of a program that gives `wanted` says of the target."""
     if run.end in (End.NO_OUTCOME, End.HOST_DIED, End.MEMORY):
         return Health.DEAD
     # True equals 1 in Python.
-    one = run.value == Value(present=True, value=1) and not isinstance(run.value.value, bool)
+    one = run.value == Value(present=True, value=wanted) and not isinstance(run.value.value, bool)
     return Health.HEALTHY if run.end is End.VALUE and one else Health.UNHEALTHY
 
 

@@ -38,7 +38,7 @@ WORST_FIRST: Final = (
 )
 
 
-LOOK_AT: Final = (Verdict.FAIL, Verdict.ERROR, Verdict.FLAKY)
+LOOK_AT: Final = (Verdict.FAIL, Verdict.ERROR, Verdict.FLAKY, Verdict.XPASS)
 """Verdicts that a person has to look at."""
 
 
@@ -81,12 +81,16 @@ class LayerVerdict:
 
 @dataclass(frozen=True, slots=True)
 class CaseVerdict:
-    """All layers of one case in their order, and what was seen."""
+    """All layers of one case in their order, and what was seen.
+
+    `repeats` has the verdicts of the single runs where the case was run several times on purpose.
+    """
 
     case: Case
     layers: tuple[LayerVerdict, ...]
     observation: Observation
     seconds: float = 0.0
+    repeats: tuple[Verdict, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

@@ -89,6 +89,20 @@ def fake_engine(targets: Callable[..., Target], tmp_path: Path) -> Iterator[Call
 
 
 @pytest.fixture
+def installed(tmp_path: Path) -> Callable[..., Installed]:
+    """Makes an installed target of a fake: `installed(parent={...}, claims={...})`."""
+
+    def make(**tables: Any) -> Installed:
+        file = tmp_path / "fake.toml"
+        about = {"format": 1, "target": {"name": "fake", "version": "1.0"}}
+        file.write_text(toml_of(about | tables), "utf-8")
+        values = {"here": str(tmp_path), "cache": str(tmp_path), "python": sys.executable}
+        return Installed(load_target(file), values)
+
+    return make
+
+
+@pytest.fixture
 def case_of() -> Callable[..., Case]:
     """Makes cases of verbs, see `fakes/adapter.py`."""
     return build_case

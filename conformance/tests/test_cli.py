@@ -147,8 +147,14 @@ def test_the_reference_conforms_on_a_few_cases_and_its_report_fits_the_schema(
     assert problems("report", report, "report.json") == []
     assert report["cases_digest"] == specification.cases_digest
     assert report["totals"] == {"pass": 12}
-    chosen = {"role": "engine", "cases": 12, "of": len(specification.cases), "complete": False}
-    assert report["selection"] == chosen
+    assert report["selection"] == {
+        "role": "engine",
+        "cases": 12,
+        "of": len(specification.cases),
+        "complete": False,
+        "chosen": 12,
+        "filters": ["--case", "ret.value", "--case", "tim.deadline-kept"],
+    }
     kept = next(entry for entry in report["cases"] if entry["id"] == "tim.deadline-kept")
     assert kept["reproduce"] == "cmconf run --target reference --case tim.deadline-kept"
     assert 300 <= kept["evidence"]["runs"][0]["elapsed_ms"] <= 800
@@ -208,7 +214,7 @@ def test_listings_and_smoke(capsys) -> None:
     assert [line.split()[0] for line in out.splitlines()] == list(shipped_targets())
     code, out, _ = cmconf(capsys, "smoke")
     assert code == 0
-    assert out.count("ok    ") == len(STEPS) + 1
+    assert out.count("ok    ") == len(STEPS) + 2
 
 
 def test_the_specification_is_checked_and_its_schemas_printed(capsys, tmp_path: Path) -> None:

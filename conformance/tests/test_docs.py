@@ -58,5 +58,6 @@ def test_the_documents_name_commands_that_exist() -> None:
     named = set()
     for path in [*ROOT.glob("*.md"), *ROOT.glob("*/README.md")]:
         named |= set(re.findall(r"cmconf ([a-z]+)\b", path.read_text(encoding="utf-8")))
-    commands = {"run", "list", "explain", "ask", "smoke", "install", "selftest", "spec"}
+    commands = {"run", "list", "explain", "ask", "smoke", "init", "install", "merge", "repro"}
+    commands |= {"selftest", "spec"}
     assert named == commands

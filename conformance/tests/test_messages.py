@@ -57,6 +57,8 @@ def test_a_line_without_the_key_is_noise(data: bytes) -> None:
         (line(), "value"),
         (line(value=1, m="shout"), "no message 'shout'"),
         (line(value=1, m="open"), "no message 'open'"),
+        (line(value=1, m=[]), "no message \\[\\]"),
+        (line(value=1, m={"m": "call"}), "no message {"),
     ],
 )
 def test_a_line_with_the_key_must_be_a_message(data: bytes, reason: str) -> None:

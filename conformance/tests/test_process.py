@@ -1,5 +1,6 @@
 """A target's process is fed, bounded and ended with everything that came from it."""
 
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -272,3 +273,21 @@ def test_a_daemon_without_a_mark_does_not_outlive_a_suite_that_is_alone(
     daemon = int(text_of(events)[0])
     process.end()
     assert processtable.read_entry(daemon) is None
+
+
+def test_a_process_that_is_just_starting_is_not_taken_for_an_orphan_of_another(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With several processes at once, the end of one leaves alone one that has only begun."""
+    monkeypatch.setattr(kin, "_alone", True)
+    first = start(SLEEPER)
+    begin = subprocess.Popen
+
+    def begin_and_end_the_first(*words: Any, **more: Any) -> Any:
+        popen = begin(*words, **more)
+        first.end()
+        return popen
+
+    monkeypatch.setattr(subprocess, "Popen", begin_and_end_the_first)
+    second = start(SLEEPER, env={"MARK": "another"})
+    assert kin.exit_status(second.pid) is None

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from book.markdown import code, codes, link, number, paragraphs, prose, table, words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from codemode_spec import Specification
+    from codemode_spec.tables import Profile
+
+SURFACES = Path(__file__).parent / "words" / "surfaces.json"
+"""What the tables do not say of a profile: one fact an entry, a text for each profile."""
 
 
 def profiles_page(specification: Specification) -> str:
@@ -41,12 +49,49 @@ def profiles_page(specification: Specification) -> str:
             f"(profile-{profile.name})=\n**{profile.name}**: {prose(profile.title)}."
             for profile in profiles
         ),
+        "## What a program sees",
+        table(("", "", *heads), _surfaces(names)),
+        "## What is asked of each",
+        words("profiles-asked"),
+        table(("", "", *heads), _asked(specification, profiles)),
         "## Alternatives side by side",
         table(("", "alternative", *heads), alternatives),
         "## Defaults side by side",
         "A dash: the row does not apply. See the [policy table](policy.md) for the bounds.",
         table(("", "row", *heads), rows),
     )
+
+
+def _surfaces(names: list[str]) -> list[list[str]]:
+    facts = json.loads(SURFACES.read_text(encoding="utf-8"))
+    return [_compared(prose(one["fact"]), [prose(one[name]) for name in names]) for one in facts]
+
+
+def _asked(specification: Specification, profiles: list[Profile]) -> list[list[str]]:
+    """How many requirements and cases the alternatives of each profile admit, and it alone."""
+    entries = {
+        "requirements": [item.alternatives for item in specification.requirements.values()],
+        "cases": [case.alternatives for case in specification.cases.values()],
+    }
+    rows = []
+    for name, asked in entries.items():
+        admitted = [{n for n, one in enumerate(asked) if _admits(p, one)} for p in profiles]
+        rows.append(_compared(name, [f"{len(mine):,}" for mine in admitted]))
+        alone = [
+            mine.difference(*(other for other in admitted if other is not mine))
+            for mine in admitted
+        ]
+        rows.append(_compared(f"{name} of it alone", [f"{len(mine):,}" for mine in alone]))
+    return rows
+
+
+def _admits(profile: Profile, wanted: Mapping[str, Any]) -> bool:
+    """Whether the profile has one of the wanted values of each alternative."""
+    for name, values in wanted.items():
+        chosen = profile.alternatives[name]
+        if not set(values) & set((chosen,) if isinstance(chosen, str) else chosen):
+            return False
+    return True
 
 
 def _choice(value: Any) -> str:

@@ -90,6 +90,32 @@ def test_differences_between_profiles_are_marked() -> None:
             assert (cells[0] == "≠") is (len(values) > 1), line
 
 
+def test_what_a_program_sees_is_told_of_each_profile() -> None:
+    """Every fact has a text for every profile, and each stands on the page."""
+    facts = json.loads(SURFACES.read_text(encoding="utf-8"))
+    section = PAGES["profiles.md"].split("## What a program sees")[1].split("\n## ")[0]
+    assert section.count("\n| ") == len(facts) + 2
+    for fact in facts:
+        assert set(fact) == {"fact", *SPECIFICATION.tables.profiles}
+
+
+def test_what_is_asked_of_a_profile_is_counted_from_its_alternatives() -> None:
+    """Synchronous cases are of one profile alone, and no profile is asked everything."""
+    section = PAGES["profiles.md"].split("## What is asked of each")[1].split("\n## ")[0]
+    rows = {
+        line.split(" | ")[1]: [
+            int(cell.strip("* |").replace(",", "")) for cell in line.split(" | ")[2:]
+        ]
+        for line in section.splitlines()
+        if line.startswith("| ≠")
+    }
+    sync = [
+        c for c in SPECIFICATION.cases.values() if c.alternatives.get("script_style") == ("sync",)
+    ]
+    assert rows["cases of it alone"][1] >= len(sync) > 80
+    assert max(rows["cases"]) < len(SPECIFICATION.cases)
+
+
 def test_the_sum_over_all_workers_is_told() -> None:
     """4 x (16 MiB + 64 MiB) with the defaults of process-async, 16 x (64 + 64) at most."""
     assert (

@@ -5,7 +5,7 @@ A few are on the legal side of their rule (`..._legal`), so that the edge itself
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from codemode_fuzz.legal import KINDS, error, value
 from codemode_fuzz.reading import DEPTH
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-Frame: TypeAlias = dict[str, Any]
+    from codemode_fuzz.legal import Frame
 
 NUMBERS: Final = (
     *(b"1.0", b"1e0", b"10e-1", b"1E+0", b"-0", b"0", b"-1", b"0.0", b"-0.0", b"true", b'"1"'),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from codemode_spec.tables import load_tables
 
-from codemode_fuzz.decoder import RULES
-from codemode_fuzz.reading import LIMITS
+from codemode_fuzz.reading import ALTERNATIVES, DETAIL_CHARACTERS, LIMITS, VERSION
 from codemode_fuzz.strict_text import LARGEST_SAFE
 
 if TYPE_CHECKING:
     from random import Random
 
+Frame: TypeAlias = dict[str, Any]
 KINDS: Final = ("execute", "host_call", "host_result", "result")
 _TABLES: Final = load_tables()
 _NAMES: Final = ("add", "list_orders", "type", "ok", "", "__proto__", "then", "名前", "a.b/c")
@@ -83,9 +83,9 @@ def _execute(rng: Random) -> dict[str, Any]:
     for name, row in LIMITS.items():
         least = row.minimum if isinstance(row.minimum, int) else limits[row.minimum]
         limits[name] = rng.choice((least, row.absolute_maximum, row.default))
-    chosen = RULES["alternatives"]
+    chosen = ALTERNATIVES
     return {
-        "v": RULES["version"],
+        "v": VERSION,
         "source": rng.choice(_TEXTS),
         "limits": limits,
         "alternatives": {name: chosen[name] for name in chosen if rng.random() < 0.8},
@@ -112,5 +112,5 @@ def _field(rng: Random, name: str, reasons: list[str]) -> Any:
         return rng.choice(("utf8", "encoded"))
     if name == "detail":
         # Characters are counted, not bytes.
-        return rng.choice(("", "x", "名" * RULES["detail_characters"]))
+        return rng.choice(("", "x", "名" * DETAIL_CHARACTERS))
     return rng.choice(_NAMES)

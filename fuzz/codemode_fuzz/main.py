@@ -11,8 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from codemode_fuzz.replay import corpus, files, replay
+from codemode_fuzz.replay import corpus, files
 from codemode_fuzz.targets import INSTRUMENTED, load
+from codemode_fuzz.verbs import FOUND, OK, VERBS, wrong
+from codemode_fuzz.workplace import work_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,35 +22,29 @@ if TYPE_CHECKING:
 _USAGE: Final = """\
 python -m codemode_fuzz TARGET [-runs=N] [-max_total_time=S] [-seed=K] [FOLDER ...]
     fuzz; libFuzzer's flags are handed on, new inputs go to the first folder; a minute by default
-python -m codemode_fuzz replay TARGET [PATH ...]
-    files, or the corpus of the repository, through the oracle
-python -m codemode_fuzz seeds TARGET FOLDER
-    write the seeds that the mutators make
-
-Targets:"""
+"""
 _SUPPORTED: Final = ((3, 11), (3, 13))
 _MINUTE: Final = "-max_total_time=60"
 _LIMITS: Final = ("-runs=", "-max_total_time=")
-OK, FOUND, USAGE = 0, 1, 2
 
 
 def main(arguments: Sequence[str]) -> int:
     """Exit status: 0 nothing found, 1 findings, 2 usage."""
     words = list(arguments)
     if not words:
-        print(_USAGE)
+        print(_USAGE, end="")
+        for verb in VERBS.values():
+            print(verb.usage)
+        print("\nTargets:")
         for name in INSTRUMENTED:
             print(f"    {name:12} {load(name).title}")
         return OK
-    command = words.pop(0) if words[0] in ("replay", "seeds") else "fuzz"
-    name = words.pop(0) if words else ""
-    if name not in INSTRUMENTED:
-        return _wrong(f"there is no target {name!r}; the targets are: {', '.join(INSTRUMENTED)}")
-    if command == "replay":
-        return _replay(name, words)
-    if command == "seeds":
-        return _seeds(name, words)
-    return _fuzz(name, words)
+    first = words.pop(0)
+    if first in VERBS:
+        return VERBS[first].execute(words)
+    if first not in INSTRUMENTED:
+        return wrong(f"there is no target {first!r}; the targets are: {', '.join(INSTRUMENTED)}")
+    return _fuzz(first, words)
 
 
 def unsupported(version: tuple[int, int], system: str, machine: str) -> str | None:
@@ -65,18 +61,13 @@ def unsupported(version: tuple[int, int], system: str, machine: str) -> str | No
     )
 
 
-def work_folder(name: str) -> Path:
-    """Where inputs and findings of a target are kept: in $CMCONF_CACHE, else `.cmconf-cache`."""
-    return Path(os.environ.get("CMCONF_CACHE") or ".cmconf-cache").absolute() / "fuzz" / name
-
-
 def _fuzz(name: str, words: list[str]) -> int:
     reason = unsupported(sys.version_info[:2], platform.system(), platform.machine())
     if reason is not None:
         print(f"skipped: {reason}")
         return OK
     if find_spec("atheris") is None:
-        return _wrong("atheris is not installed here; run it as: tox -e fuzz -- " + name)
+        return wrong("atheris is not installed here; run it as: tox -e fuzz -- " + name)
     work = work_folder(name)
     findings = work / "findings"
     findings.mkdir(parents=True, exist_ok=True)
@@ -110,33 +101,3 @@ def _fuzz(name: str, words: list[str]) -> int:
 def _dictionary(name: str) -> list[str]:
     path = corpus(name).parents[1] / "dictionaries" / f"{name}.dict"
     return [f"-dict={path}"] if path.is_file() else []
-
-
-def _replay(name: str, words: list[str]) -> int:
-    paths = [Path(word) for word in words] or [corpus(name)]
-    missing = [str(path) for path in paths if not path.exists()]
-    if missing:
-        return _wrong(f"there is no {', '.join(missing)}")
-    found = 0
-    for path, problem in replay(load(name).check, paths):
-        found += 1
-        print(f"{path}: {problem}")
-    print(f"{len(files(paths))} inputs, {found} findings")
-    return FOUND if found else OK
-
-
-def _seeds(name: str, words: list[str]) -> int:
-    if len(words) != 1:
-        return _wrong("seeds takes a target and one folder")
-    folder = Path(words[0])
-    folder.mkdir(parents=True, exist_ok=True)
-    seeds = load(name).seeds()
-    for seed, data in seeds.items():
-        (folder / f"{seed}.bin").write_bytes(data)
-    print(f"{len(seeds)} seeds, {sum(map(len, seeds.values()))} bytes")
-    return OK
-
-
-def _wrong(problem: str) -> int:
-    print(f"codemode_fuzz: {problem}", file=sys.stderr)
-    return USAGE

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_fuzz import legal
 from codemode_fuzz.faults import FAULTS
-from codemode_fuzz.oracles import SMALL_LINE
-from codemode_fuzz.reading import FRAME_BYTES
+from codemode_fuzz.reading import FRAME_BYTES, SMALL_LINE
 from codemode_fuzz.spelling import spell
+from codemode_fuzz.splicing import splice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ def _changed(rng: Random, line: bytes) -> bytes:
         return fault(rng, frame)
     if rng.random() < 0.3:
         return fault(rng, legal.frame(rng, rng.choice(legal.KINDS)))
-    return _bytes(rng, line)
+    return splice(rng, line)
 
 
 def _frame(line: bytes) -> dict[str, Any] | None:
@@ -75,20 +75,6 @@ def _frame(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) and isinstance(found.get("type"), str) else None
-
-
-def _bytes(rng: Random, line: bytes) -> bytes:
-    start = rng.randint(0, len(line))
-    end = min(len(line), start + rng.choice((0, 0, 1, 2, 8)))
-    middle = rng.choice(
-        (
-            b"",
-            rng.randbytes(1),
-            line[start:end] * 2,
-            rng.choice((b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"\\u", b"\r", b"0")),
-        )
-    )
-    return line[:start] + middle + line[end:]
 
 
 def _sized(rng: Random, lines: list[bytes], limit: int) -> list[bytes]:

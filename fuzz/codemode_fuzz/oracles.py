@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-import zlib
 from functools import partial
-from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from codemode_reference.protocol import Machine
@@ -15,38 +13,28 @@ from codemode_spec.schemas import validator
 from codemode_spec.tables import load_tables
 
 from codemode_fuzz import reading
+from codemode_fuzz.chunks import chunkings, held
 from codemode_fuzz.decoder import ABSENT_RULES, REFERENCE, RULES
+from codemode_fuzz.finding import Finding
+from codemode_fuzz.reading import SMALL_LINE
 from codemode_fuzz.strict_text import LARGEST_SAFE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from codemode_reference.frames import Frame, Rules
 
     from codemode_fuzz.decoder import Decoder, Lines
 
-SMALL_LINE: Final = 64
-"""A second limit of lines, so that small inputs pass it."""
-
 _T = TypeVar("_T")
 _ENDPOINTS: Final = load_tables().endpoints
 _MEMORY_SAMPLES = 32
-_EVERY_BYTE = 128  # longer inputs are not also fed byte by byte
-_MOST_CHUNKS = 256
 _ENVELOPE = 1
 # Processor time, generous: far above what any input takes, far below what a square would.
 _SECONDS = 0.25
 _SECONDS_A_BYTE = 4e-6
 _SECONDS_A_CHUNK = 2e-5
 _DOCUMENTED_CAUSES = (ValueError, StopIteration, RecursionError, type(None))
-
-
-class Finding(Exception):  # noqa: N818  what the kit looks for, not a failure of the kit
-    """Something that no decoder may do. `oracle` names the rule; the message says what happened."""
-
-    def __init__(self, oracle: str, message: str) -> None:
-        super().__init__(f"{oracle}: {message}")
-        self.oracle = oracle
 
 
 def check_frames(data: bytes, decoder: Decoder = REFERENCE) -> None:
@@ -62,7 +50,7 @@ def check_frames(data: bytes, decoder: Decoder = REFERENCE) -> None:
 def _check_lines(data: bytes, limit: int, decoder: Decoder) -> tuple[list[bytes], bool]:
     """Chunks, memory, time and the second reading of lines."""
     expected, oversized, pending = reading.lines(data, limit)
-    for chunks in _chunkings(data):
+    for chunks in chunkings(data):
         fed = decoder.lines(limit)
         found, spent = _timed(partial(_feed, fed, chunks, limit))
         if (found, fed.oversized) != (expected, oversized):
@@ -79,38 +67,9 @@ def _feed(fed: Lines, chunks: list[bytes], limit: int) -> list[bytes]:
     for number, chunk in enumerate(chunks, 1):
         found += fed.feed(chunk)
         looks = number % step == 0 or number == len(chunks)
-        if looks and (held := _held(vars(fed))) > limit + len(chunk):
-            raise Finding("memory", f"holds {held} bytes with a limit of {limit}")
+        if looks and (kept := held(fed)) > limit + len(chunk):
+            raise Finding("memory", f"holds {kept} bytes with a limit of {limit}")
     return found
-
-
-def _held(item: Any) -> int:
-    """The bytes that a decoder keeps, wherever it keeps them."""
-    if isinstance(item, (bytes, bytearray, str)):
-        return len(item)
-    if isinstance(item, dict):
-        return sum(map(_held, item.values()))
-    if isinstance(item, (list, tuple)):
-        return sum(map(_held, item))
-    return 0
-
-
-def _chunkings(data: bytes) -> Iterator[list[bytes]]:
-    """One read, cuts that follow from the input, and single bytes of a small one."""
-    yield [data]
-    rng = Random(zlib.crc32(data))
-    size = max(rng.choice((3, 16, 128, 4096)), len(data) // _MOST_CHUNKS)
-    chunks, start = [], 0
-    while start < len(data):
-        line_feed = data.find(b"\n", start)
-        # Just before and just after the end of a line are the places where decoders go wrong.
-        near = line_feed + rng.randint(0, 1) if line_feed >= 0 and rng.random() < 0.2 else 0
-        end = near if near > start else start + rng.randint(1, size)
-        chunks.append(data[start:end])
-        start = end
-    yield chunks
-    if len(data) <= _EVERY_BYTE:
-        yield [data[at : at + 1] for at in range(len(data))]
 
 
 def _check_line(line: bytes, decoder: Decoder) -> str:

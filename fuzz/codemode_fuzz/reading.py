@@ -22,6 +22,15 @@ _PROFILE: Final = _TABLES.profiles[DEFAULT_PROFILE]
 FRAME_BYTES: Final = _PROFILE.rows["ipc_frame_bytes"].absolute_maximum
 DEPTH: Final = _PROFILE.rows["value_depth"].absolute_maximum
 LIMITS: Final = {name: row for name, row in _PROFILE.rows.items() if row.in_execute}
+SMALL_LINE: Final = 64
+"""A second limit of lines, so that small inputs pass it."""
+
+VERSION: Final = _TABLES.protocol_version
+DETAIL_CHARACTERS: Final = _TABLES.detail_characters
+ALTERNATIVES: Final[dict[str, str | list[str]]] = {
+    name: list(chosen) if isinstance(chosen, tuple) else chosen
+    for name, chosen in _PROFILE.alternatives.items()
+}
 _REPLY: Final = {"type", "invocation_id", "ok", "value_present"}
 _FIELDS: Final = {
     "execute": {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_fuzz import legal, reading
 from codemode_fuzz.faults import DEPTHS, EDGES, FAULTS, NUMBERS, TAILS, TEXTS
 from codemode_fuzz.mutators import STREAM_FAULTS
-from codemode_fuzz.oracles import SMALL_LINE
+from codemode_fuzz.reading import SMALL_LINE
 from codemode_fuzz.spelling import Raw, spell
 from codemode_fuzz.wrong import WRONG_ERRORS, WRONG_EXECUTE
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from codemode_fuzz.decoder import RULES
-from codemode_fuzz.reading import LIMITS
+from codemode_fuzz.reading import DETAIL_CHARACTERS, LIMITS
 
 _LIMITS: Final = {name: row.default for name, row in LIMITS.items()}
 _FIRST: Final = next(iter(_LIMITS))
@@ -53,7 +52,7 @@ WRONG_ERRORS: Final[tuple[Any, ...]] = (
     *_each(_FAILED, "operation", None, 1, ["a"]),
     *_each(_SYNTAX, "reason", "other", "", 1, ["syntax"]),
     *_each(_SYNTAX, "line", 0, *_NO_NUMBERS),
-    *_each(_SYNTAX, "detail", "x" * (RULES["detail_characters"] + 1), 1),
+    *_each(_SYNTAX, "detail", "x" * (DETAIL_CHARACTERS + 1), 1),
     *_each(_LONG, "measured", *_NO_NUMBERS),
     *_each(_LONG, "counted", "characters", 1, ["utf8"]),
 )

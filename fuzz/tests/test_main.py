@@ -6,7 +6,7 @@ import sys
 from contextlib import nullcontext
 
 import pytest
-from codemode_fuzz import engine, main, targets
+from codemode_fuzz import engine, main, targets, verbs
 from codemode_fuzz.main import unsupported
 
 
@@ -94,7 +94,7 @@ def test_it_says_where_it_cannot_run(version, system, machine, runs):
 def test_elsewhere_the_run_is_skipped_with_its_reason(monkeypatch, capsys):
     """Exit 0, and one line that says why."""
     monkeypatch.setattr(platform, "machine", lambda: "sparc")
-    assert main.main(["frames", "-runs=1"]) == main.OK
+    assert main.main(["frames", "-runs=1"]) == verbs.OK
     assert capsys.readouterr().out.startswith("skipped: atheris is built for Python 3.11 to 3.13")
 
 
@@ -102,7 +102,7 @@ def test_without_atheris_it_says_how_to_run(monkeypatch, capsys):
     """The fuzzer's environment is not the package's."""
     monkeypatch.setattr(main, "unsupported", lambda *where: None)
     monkeypatch.setattr(main, "find_spec", lambda name: None)
-    assert main.main(["frames"]) == main.USAGE
+    assert main.main(["frames"]) == verbs.USAGE
     assert "tox -e fuzz -- frames" in capsys.readouterr().err
 
 
@@ -128,14 +128,14 @@ def test_a_run_is_bounded_and_judged(words, limit, tmp_path, monkeypatch, capsys
         return subprocess.CompletedProcess(command, status)
 
     monkeypatch.setattr(subprocess, "run", run)
-    assert main.main(["frames", *words]) == main.OK
+    assert main.main(["frames", *words]) == verbs.OK
     assert ("-max_total_time=60" in seen[0]) is limit
     assert set(words) <= set(seen[0])
     folders = [word for word in seen[0][4:] if not word.startswith("-")]
     first = "mine" if "mine" in words else str(work / "corpus")
     assert folders == [str(work / "findings"), first, str(main.corpus("frames"))]
     status = 77
-    assert main.main(["frames", *words]) == main.FOUND
+    assert main.main(["frames", *words]) == verbs.FOUND
     found = capsys.readouterr()
     assert f"finding: {work / 'findings' / 'new'}\n" in found.out
     assert f"finding: {work / 'findings' / 'crash-1'}\n" in found.out
@@ -144,7 +144,7 @@ def test_a_run_is_bounded_and_judged(words, limit, tmp_path, monkeypatch, capsys
 
 def test_alone_it_prints_the_targets(capsys):
     """What can be fuzzed, and how."""
-    assert main.main([]) == main.OK
+    assert main.main([]) == verbs.OK
     out = capsys.readouterr().out
     assert "    frames       the frame decoder" in out
     assert "replay TARGET" in out
@@ -153,8 +153,8 @@ def test_alone_it_prints_the_targets(capsys):
 def test_seeds_are_written_and_replayed(tmp_path, capsys):
     """The files of a target in a folder, which pass; a finding does not."""
     folder = tmp_path / "seeds"
-    assert main.main(["seeds", "frames", str(folder)]) == main.OK
-    assert main.main(["replay", "frames", str(folder / "legal-parent-0.bin")]) == main.OK
+    assert main.main(["seeds", "frames", str(folder)]) == verbs.OK
+    assert main.main(["replay", "frames", str(folder / "legal-parent-0.bin")]) == verbs.OK
     assert capsys.readouterr().out.endswith("1 inputs, 0 findings\n")
 
 
@@ -162,17 +162,24 @@ def test_a_replayed_finding_is_told(tmp_path, monkeypatch, capsys):
     """Exit 1 and the file's name."""
     path = tmp_path / "input.bin"
     path.write_bytes(b"")
-    monkeypatch.setattr(main, "replay", lambda check, paths: [(path, "Finding: it")])
-    assert main.main(["replay", "frames", str(path)]) == main.FOUND
+    monkeypatch.setattr(verbs, "replay", lambda check, paths: [(path, "Finding: it")])
+    assert main.main(["replay", "frames", str(path)]) == verbs.FOUND
     assert f"{path}: Finding: it\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "words", [["nothing"], ["replay"], ["seeds", "frames"], ["replay", "frames", "no/such"]]
+    "words",
+    [
+        *(["nothing"], ["replay"], ["seeds"], ["replay", "frames", "no/such"]),
+        *(["seeds", "nothing", "x"], ["walk", "nothing"], ["walk", "-runs=x"], ["merge"]),
+        *(["merge", "frames", "no/such"], ["coverage", "nothing"], ["prove", "x"], ["promote"]),
+        *(["promote", "nothing", "x", "name"], ["promote", "frames", "no/such", "name"]),
+        ["promote", "frames", "no/such", "NAME"],
+    ],
 )
 def test_usage(words, capsys):
     """Exit 2 and one line on what is wrong."""
-    assert main.main(words) == main.USAGE
+    assert main.main(words) == verbs.USAGE
     assert capsys.readouterr().err.startswith("codemode_fuzz: ")
     with pytest.raises(KeyError):
         targets.load("nothing")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,12 +31,20 @@ class Plan:
     abandon: bool = False
 
 
-def plan(random: Random, *, scripted: bool) -> Plan:
+class Kinds(NamedTuple):
+    """The kinds of one profile: programs, hostile ones, and what a worker that is none does."""
+
+    healthy: list[Callable[[Random], Plan]]
+    hostile: list[Callable[[Random], Plan]]
+    scenario: Callable[[Random], Plan]
+
+
+def plan(random: Random, kinds: Kinds, *, scripted: bool) -> Plan:
     """The next invocation; `scripted` workers can play scenarios too."""
     if random.random() >= HOSTILE_SHARE:
-        return random.choice(HEALTHY)(random)
-    kinds = HOSTILE + [scenario] * 12 if scripted else HOSTILE
-    return random.choice(kinds)(random)
+        return random.choice(kinds.healthy)(random)
+    some = kinds.hostile + [kinds.scenario] * 12 if scripted else kinds.hostile
+    return random.choice(some)(random)
 
 
 # Programs that do what programs do
@@ -115,7 +123,7 @@ HEALTHY: list[Callable[[Random], Plan]] = [
 
 # Programs that do not
 
-_LATE = {"code": "deadline_exceeded", "limit": 200}
+LATE = {"code": "deadline_exceeded", "limit": 200}
 _LOOPS = (
     "for (;;);",
     "for (;;) await 0;",
@@ -124,37 +132,37 @@ _LOOPS = (
     "return /(z+z+)+y/.test('z'.repeat(34));",
     "Array.prototype.reverse.call({ length: 2 ** 53 - 1 });",
 )
-_BOMBS = (
+BOMBS = (
     "const all = []; for (;;) all.push({});",
     "let text = 'seed'; for (;;) text += text;",
     "codemode.never({}); const all = new Map(); for (let i = 0; ; i++) all.set('k' + i, {i});",
     "return new ArrayBuffer(2 ** 31 - 1).byteLength;",
 )
-_TOWERS = (
+TOWERS = (
     "const dive = (n) => 1 + dive(n + 1); return dive(0);",
     "let v = 0; for (let i = 0; i < 30000; i++) v = [v]; return JSON.stringify(v).length;",
     f"return {'(' * 15000}0{')' * 15000};",
 )
 # A crash of an engine is a lost worker, and no more than that.
-_CRASH = {"code": "worker_exited"}
+CRASH = {"code": "worker_exited"}
 
 
 def _loop(random: Random) -> Plan:
-    return Plan("loop", random.choice(_LOOPS), (_LATE,), SHORT)
+    return Plan("loop", random.choice(_LOOPS), (LATE,), SHORT)
 
 
 def _memory(random: Random) -> Plan:
     wants = {"code": "code_rejected", "reason": "memory"}
     # Slow machines, and engines that get slow when memory is short.
     late = {"code": "deadline_exceeded"}
-    return Plan("memory bomb", random.choice(_BOMBS), (wants, _CRASH, late))
+    return Plan("memory bomb", random.choice(BOMBS), (wants, CRASH, late))
 
 
 def _stack(random: Random) -> Plan:
     wants = {"code": "code_rejected", "reason": "stack"}
     # An engine that copes with the last two, and one whose parser says it as a syntax error.
     others = {"value": 60001}, {"value": 0}, {"reason": "syntax", "detail": "stack overflow"}
-    return Plan("stack bomb", random.choice(_TOWERS), (wants, _CRASH, *others))
+    return Plan("stack bomb", random.choice(TOWERS), (wants, CRASH, *others))
 
 
 def _kill(random: Random) -> Plan:
@@ -164,7 +172,7 @@ def _kill(random: Random) -> Plan:
             "codemode.die({ms: %d}); for (let i = 0; ; i++) if (i %% 1000 === 0) await 0;",
         )
     )
-    return Plan("killed", source % random.randrange(30), (_CRASH,))
+    return Plan("killed", source % random.randrange(30), (CRASH,))
 
 
 def _cancel(random: Random) -> Plan:
@@ -189,24 +197,41 @@ HOSTILE: list[Callable[[Random], Plan]] = [
 _BROKEN = {"code": "worker_protocol_error"}
 _SCENARIOS: dict[str, tuple[Mapping[str, Any], Mapping[str, int]]] = {
     "exits-with-nothing": (_BROKEN, {}),
-    "exits-with-a-status": (_CRASH, {}),
-    "aborts": (_CRASH, {}),
-    "fails-after-its-result": (_CRASH, {}),
+    "exits-with-a-status": (CRASH, {}),
+    "aborts": (CRASH, {}),
+    "fails-after-its-result": (CRASH, {}),
     "half-a-frame": (_BROKEN, {}),
     "closes-its-output": (_BROKEN, {}),
     "floods-its-output": (_BROKEN, {}),
-    "floods-of-calls": ({"code": "host_calls_limit", "operation": "never", "limit": 16}, {}),
-    "floods-stderr": (_LATE, SHORT),
+    "floods-of-calls": ({}, {}),
+    "floods-stderr": (LATE, SHORT),
     "noise-on-stderr": ({"value": 7}, {}),
-    "stops": (_LATE, SHORT),
-    "never-reads": (_LATE, SHORT),
+    "stops": (LATE, SHORT),
+    "never-reads": (LATE, SHORT),
     "a-child-holds-the-pipes": ({"value": 7}, {}),
-    "a-child-holds-the-pipes-of-a-failure": (_CRASH, {}),
+    "a-child-holds-the-pipes-of-a-failure": (CRASH, {}),
 }
 
 
-def scenario(random: Random) -> Plan:
-    """A worker that is none: `switch.py` finds the name in the source."""
-    name = random.choice(sorted(_SCENARIOS))
-    wants, rows = _SCENARIOS[name]
-    return Plan(name, f"// scenario {name}\n", (wants,), rows)
+def scenarios(flooded: Mapping[str, Any]) -> Callable[[Random], Plan]:
+    """Workers that are none: `switch.py` finds the name in the source.
+
+    `flooded` is how one ends that sends calls without end.
+    """
+
+    def scenario(random: Random) -> Plan:
+        name = random.choice(sorted(_SCENARIOS))
+        wants, rows = _SCENARIOS[name]
+        if name == "floods-of-calls":
+            wants = flooded
+        return Plan(name, f"// scenario {name}\n", (wants,), rows)
+
+    return scenario
+
+
+KINDS = Kinds(
+    HEALTHY,
+    HOSTILE,
+    scenarios({"code": "host_calls_limit", "operation": "never", "limit": 16}),
+)
+"""Those of `process-async`."""

@@ -1,6 +1,6 @@
 """Many mixed invocations, a tenth of them hostile: each gets its outcome, and nothing is left.
 
-    python reference/bench/soak.py [--invocations N] [--seed S]
+    python reference/bench/soak.py [--profile NAME] [--invocations N] [--seed S]
 
 Four invocations run at a time, on four parents: with and without workers that are started ahead,
 and of each kind one whose worker can play the scenarios of `scenarios.json`. At three points all is
@@ -24,6 +24,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import kinds
+import kinds_sync
 from codemode_reference import Failure, Operation, OperationError, Parent, Success, default_policy
 from codemode_reference.bundle import worker_program
 from codemode_reference.operations import Cost
@@ -35,9 +37,10 @@ from leftovers import children, descriptors, processes, resident, threads
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from codemode_reference.actions import Outcome
     from codemode_reference.evidence import Stats
-    from codemode_reference.session import Outcome
 
+KINDS = {DEFAULT_PROFILE: kinds.KINDS, "inline-sync": kinds_sync.KINDS}
 HERE = Path(__file__).resolve().parent
 HOSTILE = HERE.parents[1] / "conformance/codemode_conformance/roles/hostile/worker.py"
 AT_ONCE = 4
@@ -55,7 +58,7 @@ class Watched(Parent):
 
     def __init__(self, **options: Any) -> None:
         self.started = []
-        super().__init__(default_policy(), self._operations(), **options)
+        super().__init__(None, self._operations(), **options)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "last_stats" and value is not None:
@@ -70,6 +73,7 @@ class Watched(Parent):
             Operation("echo", _echo),
             Operation("add", _echo, arguments=numbers),
             Operation("slow", _slow),
+            Operation("put", _slow, "write"),
             Operation("bytes", _bytes),
             Operation("page", _echo, cost=Cost(pages=1)),
             Operation("open", _echo, cost=Cost(snapshots=1)),
@@ -118,9 +122,11 @@ async def _never(_: Any) -> None:
 class Soak:
     """The invocations, what came of them, and what is wrong."""
 
-    def __init__(self, invocations: int, seed: int, folder: Path) -> None:
-        self._total = invocations
-        self._seed = seed
+    def __init__(self, options: argparse.Namespace, folder: Path) -> None:
+        self._total = options.invocations
+        self._seed = options.seed
+        self._profile = options.profile
+        self._kind = KINDS[options.profile]
         self._folder = folder
         self._parents: list[Watched] = []
         self._asked: list[Counter[str]] = []
@@ -134,13 +140,13 @@ class Soak:
         """All of it."""
         program = self._folder / "program"
         program.mkdir()
-        words, _ = install(program, worker_program(DEFAULT_PROFILE))
+        words, _ = install(program, worker_program(self._profile))
         # In the folder, so that each process of ours names it.
         scenarios = shutil.copy(HERE / "scenarios.json", program)
         switch = [sys.executable, "-I", "-S", str(HERE / "switch.py"), str(HOSTILE)]
         switch += [str(scenarios), *words]
         self._parents = [
-            Watched(worker_command=command, started_ahead=ahead)
+            Watched(profile=self._profile, worker_command=command, started_ahead=ahead)
             for command in (None, switch)
             for ahead in (0, AHEAD)
         ]
@@ -162,14 +168,15 @@ class Soak:
             random = Random(f"{self._seed}:{number}")
             which = random.randrange(len(self._parents))
             scripted = which >= len(self._parents) // 2
-            found = plan(random, scripted=scripted)
+            found = plan(random, self._kind, scripted=scripted)
             self._kinds[found.kind] += 1
             await self._one(number, which, found)
 
     async def _one(self, number: int, which: int, found: Plan) -> None:
         parent = self._parents[which]
         cancel = asyncio.Event()
-        running = asyncio.create_task(_invoke(parent, found, cancel))
+        policy = {**default_policy(self._profile), **found.rows}
+        running = asyncio.create_task(_invoke(parent, found, policy, cancel))
         if found.cancel_ms is not None:
             asyncio.get_running_loop().call_later(
                 found.cancel_ms / 1000, running.cancel if found.abandon else cancel.set
@@ -240,8 +247,9 @@ class Soak:
         print("calls:", *(f"{name} {count}," for name, count in sorted(calls.items())))
 
 
-async def _invoke(parent: Parent, found: Plan, cancel: asyncio.Event) -> Outcome:
-    policy = {**default_policy(), **found.rows}
+async def _invoke(
+    parent: Parent, found: Plan, policy: dict[str, int], cancel: asyncio.Event
+) -> Outcome:
     if parent.policy != policy:
         parent.change_policy(policy)
     return await parent.invoke(found.source, cancel=cancel)
@@ -280,11 +288,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--invocations", type=int, default=10_000, help="how many (10000)")
     parser.add_argument("--seed", type=int, default=1, help="for the same ones again (1)")
+    parser.add_argument("--profile", choices=sorted(KINDS), default=DEFAULT_PROFILE)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         tempfile.tempdir = name
         before = descriptors(), threads()
-        soak = Soak(options.invocations, options.seed, Path(name))
+        soak = Soak(options, Path(name))
         asyncio.run(soak.run())
         problems = soak.problems
         # A thread that was joined is one for the kernel for a moment more.

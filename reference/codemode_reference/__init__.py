@@ -13,7 +13,9 @@ if TYPE_CHECKING:
         Success,
     )
     from codemode_reference.operations import Operation
+    from codemode_reference.options import Options
     from codemode_reference.parent import Parent, default_policy
+    from codemode_reference.surface import Surface
     from codemode_reference.workers import StartedAhead
 
 __all__ = [
@@ -21,17 +23,21 @@ __all__ = [
     "Failure",
     "Operation",
     "OperationError",
+    "Options",
     "Parent",
     "PolicyError",
     "StartedAhead",
     "Success",
+    "Surface",
     "default_policy",
 ]
 
 _MODULES = {
     "Operation": "operations",
+    "Options": "options",
     "Parent": "parent",
     "StartedAhead": "workers",
+    "Surface": "surface",
     "default_policy": "parent",
 }
 

@@ -5,9 +5,12 @@ A worker is common parts and those of its style: how a program reaches the host,
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from codemode_spec.tables import DEFAULT_PROFILE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Build(NamedTuple):
@@ -15,15 +18,17 @@ class Build(NamedTuple):
 
     `preparing` parts prepare the realm before there is a program, `running` ones need the `execute`
     frame. Half of what compiles an engine's script is compiled late, when a program needs it: the
-    `late` parts, see js/late.js. They see what is `shared`; a name that is missing there would be
-    looked up among the globals of the program.
+    `late` parts, by name, each of one or more files, see js/late.js. They see what
+    is `shared`; a name that is missing there would be looked up among the globals of the program.
+    `extra` are the kinds of frames that only some profiles have.
     """
 
     modules: tuple[str, ...]
     preparing: tuple[str, ...]
     running: tuple[str, ...]
-    late: tuple[str, ...]
+    late: Mapping[str, tuple[str, ...]]
     shared: tuple[str, ...]
+    extra: tuple[str, ...] = ()
 
 
 # In the order in which they need each other.
@@ -45,14 +50,35 @@ _SHARED: Final = (
 _PROMISES: Final = Build(
     modules=(*_COMMON, "pump"),
     preparing=_PREPARING,
-    running=("api", "main"),
-    late=("objects", "calls", "words"),
+    running=("session", "api", "results", "main"),
+    late={"objects": ("objects",), "calls": ("requests", "calls"), "words": ("words",)},
     shared=_SHARED,
+)
+_DIRECT: Final = Build(
+    modules=(*_COMMON, "inline"),
+    preparing=("primordials", "bridge", *_PREPARING[1:]),
+    running=("session", "tools", "results", "inline"),
+    late={"objects": ("objects",), "calls": ("requests", "direct"), "words": ("words",)},
+    shared=(*_SHARED, "toAscii", "parse", "lower", "within"),
+    extra=("host_batch",),
+)
+
+_REMOTE: Final = Build(
+    modules=(*_COMMON, "tokens", "statements", "pump", "remote"),
+    preparing=(*_PREPARING[:4], "frozen", *_PREPARING[4:]),
+    running=("session", "groups", "results", "completion"),
+    late={
+        "objects": ("objects",),
+        "calls": ("requests", "positional", "progress", "queue"),
+        "words": ("words",),
+    },
+    shared=(*_SHARED, "parse"),
+    extra=("progress",),
 )
 
 BUILDS: Final = {
     DEFAULT_PROFILE: _PROMISES,
-    "inline-sync": _PROMISES,
-    "worker-rpc": _PROMISES,
+    "inline-sync": _DIRECT,
+    "worker-rpc": _REMOTE,
 }
 """By the name of the profile."""

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 from codemode_spec.tables import load_tables
 
 from codemode_reference.builds import BUILDS
-from codemode_reference.codes import Code, Reason
+from codemode_reference.codes import FAILURES, Code, Reason
 from codemode_reference.rules import frame_rules
 from codemode_reference.seccomp import filter_program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from codemode_spec.tables import Profile, Tables
 
@@ -141,7 +141,7 @@ def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
     return {
         "engine": _engine_path(),
         "boot_script": boot_script(build),
-        "late_parts": [late_part(name, build) for name in build.late],
+        "late_parts": [late_part(parts, build) for parts in build.late.values()],
         "settings": json.dumps(script_settings(tables)),
         "rules": frame_rules(tables, profile),
         "codes": {code.name: code.value for code in Code},
@@ -186,11 +186,12 @@ def boot_script(build: Build) -> str:
     )
 
 
-def late_part(name: str, build: Build) -> str:
-    """What is shared -> what the part of the script gives."""
+def late_part(names: Sequence[str], build: Build) -> str:
+    """What is shared -> what these parts of the script give."""
+    text = "\n".join(map(_javascript, names))
     return (
         f'(function (shared) {{ "use strict";\nconst {{ {", ".join(build.shared)} }} = shared;\n'
-        f"{_javascript(name)}\n}})"
+        f"{text}\n}})"
     )
 
 
@@ -210,7 +211,13 @@ def script_settings(tables: Tables) -> dict[str, Any]:
         "reasons": {reason.name: reason.value for reason in Reason},
         "messages": {entry.code: _parts(entry.message, entry.advice) for entry in seen},
         "error_fields": list(fields),
+        "failures": list(FAILURES),
+        "exhaustion": [entry.code for entry in seen if entry.ends == "exhaustion"],
         "detail_characters": tables.detail_characters,
+        "progress": {
+            "most": tables.progress.most,
+            "message_bytes": tables.progress.message_bytes,
+        },
     }
 
 

@@ -22,7 +22,7 @@ from codemode_reference.parent import Parent, default_policy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codemode_reference.session import Outcome
+    from codemode_reference.actions import Outcome
 
 OK, FAILED, USAGE = 0, 1, 2
 # As a shell tells that a signal has ended a command.
@@ -213,6 +213,12 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="a local git repository to serve instead of the built-in one (repeatable)",
+    )
+    serve.add_argument(
+        "--prefix",
+        metavar="NAME",
+        default="",
+        help="of the names of tools, in the profile worker-rpc: NAME_execute_code",
     )
     serve.add_argument("--policy", metavar="FILE", help="rows of the policy as a JSON object")
     serve.add_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum, auto
+from typing import Final
 
 from codemode_spec.tables import load_tables
 
@@ -13,6 +14,8 @@ class Code(StrEnum):
     invalid_policy = auto()
     hardening_unavailable = auto()
     invalid_arguments = auto()
+    pattern_blocked = auto()
+    rate_limited = auto()
     source_empty = auto()
     source_bytes_limit = auto()
     server_invocations_limit = auto()
@@ -21,6 +24,7 @@ class Code(StrEnum):
     worker_exited = auto()
     worker_protocol_error = auto()
     deadline_exceeded = auto()
+    cpu_time_exceeded = auto()
     cancelled = auto()
     code_rejected = auto()
     final_result_bytes_limit = auto()
@@ -36,6 +40,9 @@ class Code(StrEnum):
     unknown_method = auto()
     unknown_operation = auto()
     capability_denied = auto()
+    read_only_violation = auto()
+    history_headroom_limit = auto()
+    batch_history_limit = auto()
     internal_error = auto()
 
 
@@ -50,6 +57,10 @@ class Reason(StrEnum):
     too_deep = auto()
     memory = auto()
     stack = auto()
+
+
+FAILURES: Final = (Code.operation_failed, Code.read_only_violation, Code.host_result_invalid)
+"""The errors that `operation_failure` makes values: what an operation did, not what a budget is."""
 
 
 def unknown_names(known: object, names: type[StrEnum]) -> list[str]:

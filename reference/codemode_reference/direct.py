@@ -14,9 +14,9 @@ from codemode_reference.operations import invocation
 from codemode_reference.values import NotJSONError, measure
 
 if TYPE_CHECKING:
+    from codemode_reference.actions import Outcome
     from codemode_reference.operations import Catalogue
     from codemode_reference.run import Host
-    from codemode_reference.session import Outcome
 
 # Direct calls that may wait for their turn; a program's are fewer by its own limit.
 _MOST_WAITING = load_tables().rows["server_host_operations"].absolute_maximum

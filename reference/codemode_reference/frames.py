@@ -24,16 +24,23 @@ if TYPE_CHECKING:
         reasons: list[str]
 
     class Rules(TypedDict):
-        """What the shapes take from the tables; `depth` in levels of one value."""
+        """What the shapes take from the tables; `depth` in levels of one value.
+
+        `extra` are the kinds of frames that this profile has besides those that all have.
+        """
 
         version: int
         depth: int
         detail_characters: int
         alternatives: dict[str, str | list[str]]
         errors: dict[str, ErrorRule]
+        extra: list[str]
+        message_bytes: int
 
 
 MALFORMED = "malformed"
+# A batch is an object with an array of objects with values.
+_AROUND = 3
 UNKNOWN = "unknown"
 
 
@@ -43,17 +50,32 @@ def parse(line: bytes, rules: Rules) -> tuple[str, Frame]:
     The kinds are event names of `protocol.json`.
     """
     try:
-        frame = read(line, rules["depth"] + 1)
+        frame = _read(line, rules)
     except NotStrictError:
         return MALFORMED, {}
     if not isinstance(frame, dict) or not isinstance(kind := frame.get("type"), str):
         return MALFORMED, {}
     shape = _SHAPES.get(kind)
+    if kind in _EXTRA and kind not in rules["extra"]:
+        shape = None
     if shape is None:
         return UNKNOWN, {}
     if not _fits(frame, shape, rules) or not _present(frame, rules):
         return MALFORMED, {}
     return kind, frame
+
+
+def _read(line: bytes, rules: Rules) -> Any:
+    """The value of a line, whose own values nest as deep as they may and no deeper."""
+    try:
+        return read(line, rules["depth"] + 1)
+    except NotStrictError:
+        if not rules["extra"]:
+            raise
+    frame = read(line, rules["depth"] + _AROUND)
+    if not isinstance(frame, dict) or frame.get("type") not in rules["extra"]:
+        raise NotStrictError("a value is nested too deep")
+    return frame
 
 
 def _fits(found: Any, shape: Mapping[str, Check], rules: Rules) -> bool:
@@ -140,12 +162,33 @@ def _alternatives(found: Any, rules: Rules) -> bool:
     # What this implementation does not do is refused, never ignored.
     known = rules["alternatives"]
     return isinstance(found, dict) and all(
-        name in known and known[name] == value for name, value in found.items()
+        name in known and _chosen(value, known[name]) for name, value in found.items()
     )
+
+
+def _chosen(found: Any, known: str | list[str]) -> bool:
+    # Of several that there are, those that are in force.
+    if isinstance(known, str) or not isinstance(found, list):
+        return bool(found == known)
+    return all(isinstance(one, str) and one in known for one in found)
 
 
 def _operations(found: Any, rules: Rules) -> bool:
     return isinstance(found, list) and all(_fits(item, _OPERATION, rules) for item in found)
+
+
+def _calls(found: Any, rules: Rules) -> bool:
+    return (
+        isinstance(found, list) and bool(found) and all(_fits(one, _ENTRY, rules) for one in found)
+    )
+
+
+def _texts(found: Any, _rules: Rules) -> bool:
+    return isinstance(found, list) and all(isinstance(one, str) for one in found)
+
+
+def _line(found: Any, rules: Rules) -> bool:
+    return isinstance(found, str) and len(found.encode()) <= rules["message_bytes"]
 
 
 def _effect(found: Any, _rules: Rules) -> bool:
@@ -174,7 +217,16 @@ _OPERATION: dict[str, Check] = {
     "method": _text,
     "effect": _effect,
     "arguments?": _schema,
+    "aliases?": _texts,
+    "group?": _text,
+    "shortcuts?": _texts,
+    "description?": _text,
 }
+
+_ENTRY: dict[str, Check] = {"operation": _text, "arguments": _anything}
+
+# Where a profile does not have them, frames of these kinds are unknown.
+_EXTRA = ("host_batch", "progress")
 
 _SHAPES: dict[str, dict[str, Check]] = {
     "execute": {
@@ -192,6 +244,19 @@ _SHAPES: dict[str, dict[str, Check]] = {
         "call_id": _ordinal,
         "operation": _text,
         "arguments": _anything,
+    },
+    "host_batch": {
+        "type": _text,
+        "invocation_id": _ordinal,
+        "call_id": _ordinal,
+        "calls": _calls,
+    },
+    "progress": {
+        "type": _text,
+        "invocation_id": _ordinal,
+        "current": _count,
+        "total?": _count,
+        "message?": _line,
     },
     "host_result": {
         "type": _text,

@@ -138,8 +138,8 @@ def limit_memory(heap: int) -> None:
 
 
 def backstop(seconds: float) -> None:
-    """End this process by a signal at its default action well after `seconds`."""
-    setitimer(ITIMER_REAL, _late(seconds))
+    """End this process by a signal at its default action well after `seconds`; 0: never."""
+    setitimer(ITIMER_REAL, _late(seconds) if seconds else 0)
 
 
 def _late(seconds: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,26 +15,34 @@ from codemode_reference.bundle import worker_program
 from codemode_reference.capacity import Capacity, InUse
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, PolicyError, failure
-from codemode_reference.evidence import Statistics
+from codemode_reference.evidence import SUCCEEDED, Fate, Statistics, effects, evidence_of
 from codemode_reference.fairness import Slots
+from codemode_reference.filters import Filters
 from codemode_reference.operations import Catalogue, Operation
+from codemode_reference.options import NO_OPTIONS, Options
 from codemode_reference.policy import invalid_field
 from codemode_reference.protection import install, unknown
+from codemode_reference.rate import Rates
+from codemode_reference.records import Keeping
 from codemode_reference.rules import frame_rules
 from codemode_reference.run import Host, Run
 from codemode_reference.session import Session
 from codemode_reference.stop import Stop
+from codemode_reference.surface import Surface
 from codemode_reference.workers import StartedAhead, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
+    from codemode_reference.actions import Outcome
     from codemode_reference.capacity import Place as WorkerPlace
-    from codemode_reference.evidence import Stats
-    from codemode_reference.session import Outcome
+    from codemode_reference.evidence import CallRecord, Evidence, Stats
+    from codemode_reference.history import History
+    from codemode_reference.run import Hook
 
 # Of fifteen digits at most, which the strict reader takes in its stride.
 _IDS = 10**15 - 1
+_RATE = "executions_per_minute"
 
 
 def default_policy(profile: str = DEFAULT_PROFILE) -> dict[str, int]:
@@ -41,14 +50,24 @@ def default_policy(profile: str = DEFAULT_PROFILE) -> dict[str, int]:
     return load_tables().profiles[profile].defaults()
 
 
-class _Invocation(NamedTuple):
-    """One admitted program: what it runs under, and how it ends early."""
+class _Asked(NamedTuple):
+    """What a client asks for: a program, what it may do, how it ends early, who is told of it."""
 
-    host: Host
+    source: str
     catalogue: Catalogue
+    stop: Stop
+    records: list[CallRecord]
+    options: Options
+    stats: Callable[[Stats], None] | None
+
+
+class _Invocation(NamedTuple):
+    """One admitted program: what it runs under."""
+
+    asked: _Asked
+    host: Host
     head: bytes
     source: bytes
-    stop: Stop
     slot: WorkerPlace
 
 
@@ -57,7 +76,10 @@ class Parent:
 
     `profile` is one of the specification, `policy` names every row of it (default: that of
     `default_policy`). `worker_command` replaces the worker program. `require_hardening` refuses a
-    machine where a layer of `protection` is missing, `started_ahead` keeps workers ready. Raises
+    machine where a layer of `protection` is missing, `started_ahead` keeps workers ready. Calls
+    are kept in `history`, where there is one; `hook` is asked before each of them. Where the
+    profile has groups, `surface` names their methods; where it has an admission, `filtered` is
+    whether blocked patterns are looked for, and rates are counted by `clock`, in seconds. Raises
     PolicyError for a policy or catalogue that is not valid, RuntimeError where no thread can be
     started. Several invocations may run at once; `close` when done.
     """
@@ -71,10 +93,22 @@ class Parent:
         worker_command: Sequence[str] | None = None,
         require_hardening: bool = False,
         started_ahead: StartedAhead | int = 0,
+        history: History | None = None,
+        hook: Hook | None = None,
+        surface: Surface | None = None,
+        filtered: bool = True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tables = load_tables()
         self._profile = self._tables.profiles[profile]
-        self.catalogue = Catalogue(operations)
+        # The module admission comes with the row that it keeps.
+        admits = _RATE in self._profile.rows
+        self._filters = Filters(self._tables.admission) if admits and filtered else None
+        self._rates = Rates(self._tables.admission) if admits else None
+        self._clock = clock
+        grouped = self._profile.alternatives["arguments"] == "positional"
+        surface = (surface or Surface()) if grouped else None
+        self.catalogue = Catalogue(operations, surface, self._filters)
         self._rules = frame_rules(self._tables, self._profile)
         rows = default_policy(profile) if policy is None else policy
         self.policy, self._head = self._valid(rows)
@@ -96,7 +130,9 @@ class Parent:
             raise
         self._capacity = Capacity(self.policy)
         slots = Slots(self.policy["server_host_operations"])
-        self._host = Host(self.policy, slots, self._keep)
+        excluded = self._profile.alternatives["host_wait"] == "excluded"
+        self._host = Host(self.policy, slots, self._keep, excluded, hook, metered=admits)
+        self.history = history
         self._host_work: set[asyncio.Task[None]] = set()
         # What is still to end: how to cancel it, and how to wait for it.
         self._live: dict[Stop, asyncio.Future[None]] = {}
@@ -110,24 +146,33 @@ class Parent:
         *,
         cancel: asyncio.Event | None = None,
         grants: Collection[str] | None = None,
+        evidence: Callable[[Evidence], None] | None = None,
+        options: Options = NO_OPTIONS,
+        stats: Callable[[Stats], None] | None = None,
     ) -> Outcome:
         """Run one program to its one outcome. Never raises for what a program or worker does.
 
         `cancel` ends it with `cancelled`. Cancelling the calling task kills the worker too.
-        `grants` names the operations that it may use (default: all). Raises RuntimeError once the
-        parent is closed, TypeError for a source that is no str, ValueError for an unknown grant.
+        `grants` names the operations that it may use (default: all). `evidence` is given what was
+        done, whatever the outcome; so is the record of the call, if an operation runs the program.
+        `options` are those of the profile, `stats` is given what its worker used.
+        Raises RuntimeError once the parent is closed, TypeError for a source that is no str,
+        ValueError for an unknown grant.
         """
-        catalogue = self.catalogue.restricted(grants)
+        records: list[CallRecord] = []
+        catalogue = self.catalogue.restricted(grants, readonly=options.readonly)
         if type(source) is not str:
             raise TypeError(f"the source of a program is a str, not {type(source).__name__}")
         if self._closed:
             raise RuntimeError("this parent is closed and runs no more programs: make a new one")
         code: str | None = Code.cancelled
         try:
-            outcome = await self._admit(source, cancel, catalogue)
+            asked = _Asked(source, catalogue, Stop(cancel), records, options, stats)
+            outcome = await self._admit(asked)
             code = outcome.code if isinstance(outcome, Failure) else None
         finally:
             self.statistics.count_outcome(code)
+            self._tell(evidence_of(code or SUCCEEDED, records), evidence)
         return outcome
 
     async def call(self, operation: str, arguments: Any, *, client: int) -> Outcome:
@@ -182,36 +227,52 @@ class Parent:
             finally:
                 self._scratch.close()
 
-    async def _admit(
-        self, source: str, cancel: asyncio.Event | None, catalogue: Catalogue
-    ) -> Outcome:
-        encoded = wire.encode_source(
-            source, self.policy["source_bytes"], self._tables.execute_parts
-        )
+    async def _admit(self, asked: _Asked) -> Outcome:
+        policy = asked.options.applied(self.policy, self._profile.alternatives["options"])
+        if isinstance(policy, Failure):
+            return policy
+        encoded = self._refuse_source(asked.source)
         if isinstance(encoded, Failure):
             return encoded
-        refused = self._capacity.refusal()
+        refused = self._too_often(asked.options.client) or self._capacity.refusal()
         if refused is not None:
             return refused
         # A later policy is for later programs.
         head = self._head
-        if catalogue is not self.catalogue:
-            head = wire.execute_head(self._execute_fields(self.policy, catalogue))
-        stop = Stop(cancel)
-        finished = self._live[stop] = asyncio.get_running_loop().create_future()
+        if asked.catalogue is not self.catalogue or policy is not self.policy:
+            head = wire.execute_head(
+                self._execute_fields(policy, asked.catalogue, asked.options.in_force)
+            )
+        host = replace(self._host, policy=policy, progress=asked.options.progress)
+        finished = self._live[asked.stop] = asyncio.get_running_loop().create_future()
         try:
             with self._capacity.invocation():
                 slot = self._capacity.worker()
-                found = _Invocation(self._host, catalogue, head, encoded, stop, slot)
-                return await self._with_worker(found)
+                if self._rates is not None:
+                    self._rates.record(asked.options.client, self._clock() * 1000)
+                return await self._with_worker(_Invocation(asked, host, head, encoded, slot))
         finally:
-            del self._live[stop]
+            del self._live[asked.stop]
             finished.set_result(None)
             # When the outcome is on its way.
             asyncio.get_running_loop().call_soon(self._workers.fill)
 
+    def _refuse_source(self, source: str) -> bytes | Failure:
+        """The source as it stands in a frame, or why it is refused for itself."""
+        limit = self.policy["source_bytes"]
+        encoded = wire.encode_source(source, limit, self._tables.execute_parts)
+        if isinstance(encoded, Failure) or self._filters is None:
+            return encoded
+        blocked = self._filters.in_program(source)
+        return encoded if blocked is None else failure(Code.pattern_blocked, pattern=blocked)
+
+    def _too_often(self, client: Hashable) -> Failure | None:
+        if self._rates is None:
+            return None
+        return self._rates.refusal(client, self.policy[_RATE], self._clock() * 1000)
+
     async def _with_worker(self, invocation: _Invocation) -> Outcome:
-        host, catalogue, head, source, stop, slot = invocation
+        (_, catalogue, stop, records, _, told), host, head, source, slot = invocation
         try:
             place = await self._workers.take()
         except asyncio.CancelledError:
@@ -228,7 +289,8 @@ class Parent:
         # The worker is starting: what follows costs no time.
         number = secrets.randbelow(_IDS) + 1
         table = self._tables.endpoints["parent"]
-        session = Session(number, host.policy, catalogue, table, self._rules)
+        keeping = Keeping(records, self.history, host.hook is not None)
+        session = Session(number, host.policy, catalogue, table, self._rules, keeping)
         run = Run(place.worker, session, catalogue, host, slot.release)
         self.last_stats = run.stats
         try:
@@ -241,6 +303,16 @@ class Parent:
                     await asyncio.shield(asyncio.ensure_future(run.gone()))
             finally:
                 self._workers.tidy(place)
+                if told is not None:
+                    told(run.stats)
+
+    def _tell(self, found: Evidence, evidence: Callable[[Evidence], None] | None) -> None:
+        record = effects.get()
+        # Of a call that is still open there is no doubt whose it is.
+        if record is not None and record.fate is Fate.unknown:
+            record.inside.append(found)
+        if evidence is not None:
+            evidence(found)
 
     def _valid(self, policy: Mapping[str, object]) -> tuple[dict[str, int], bytes]:
         """The policy and the part of `execute` that says it."""
@@ -253,12 +325,14 @@ class Parent:
             raise PolicyError(Code.invalid_policy, "operations")
         return values, wire.execute_head(fields)
 
-    def _execute_fields(self, policy: Mapping[str, int], catalogue: Catalogue) -> dict[str, Any]:
+    def _execute_fields(
+        self, policy: Mapping[str, int], catalogue: Catalogue, in_force: Sequence[str] = ()
+    ) -> dict[str, Any]:
         rows = self._profile.rows.values()
         return {
             "v": self._tables.protocol_version,
             "limits": {row.name: policy[row.name] for row in rows if row.in_execute},
-            "alternatives": self._rules["alternatives"],
+            "alternatives": {**self._rules["alternatives"], "options": list(in_force)},
             "operations": catalogue.described(),
         }
 

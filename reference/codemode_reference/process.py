@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import resource
     from collections.abc import Sequence
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,18 @@ class Worker:
             return None
         return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
-    def reap(self) -> None:
-        """Free the number of a worker that has exited."""
+    def memory_peak(self) -> int:
+        """The most bytes of memory that it has had resident, 0 where that cannot be told any more."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            status = Path(f"/proc/{self.pid}/status").read_bytes()
+            return int(status.split(b"VmHWM:", 1)[1].split()[0]) * 1024
+        return 0
+
+    def reap(self) -> resource.struct_rusage | None:
+        """Free the number of a worker that has exited: what it used, if nobody else has done so."""
         with contextlib.suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
+            return os.wait4(self.pid, 0)[2]
+        return None
 
     def close(self) -> None:
         """Close the parent's descriptors."""

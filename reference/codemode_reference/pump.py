@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-from _json import scanstring
 from time import monotonic
 
 from codemode_reference import worker
@@ -23,10 +21,6 @@ class DeadlineError(Exception):
     """The engine was stopped at the deadline."""
 
 
-class HeapError(Exception):
-    """The engine failed outside the program: it has no memory left even for that."""
-
-
 def main(data: Any, words: list[str]) -> NoReturn:
     """Run one invocation and leave the process."""
     worker.main(Pump(data), data, words)
@@ -43,35 +37,34 @@ class Pump(worker.Worker):
                 self._fail(codes.code_rejected, reason=reasons.stalled)
         except DeadlineError:
             self._fail(codes.deadline_exceeded, limit=limits["wall_time_ms"])
-        except HeapError:
+        except worker.HeapError:
             self._fail(codes.code_rejected, reason=reasons.memory)
-
-    def _boot(self, line: bytes, limits: dict[str, int]) -> Any:
-        self._context.set_memory_limit(limits["memory_bytes"])
-        self._context.set_max_stack_size(limits["stack_bytes"])
-        self._memory_bytes = limits["memory_bytes"]
-        control = self._enter(self._prepared, worker.literal(line))
-        self._faults = _page_faults()
-        return control
 
     def _enter(self, function: Any, *arguments: str) -> Any:
         """Call into the engine with the time that is left."""
-        left = self._deadline - monotonic()
-        if left <= 0:
-            raise DeadlineError
-        self._context.set_time_limit(left + _INTERRUPT_MARGIN)
+        self._context.set_time_limit(self._left() + _INTERRUPT_MARGIN)
         try:
             return function(*arguments)
         except self._engine.JSException:
             # Told by the clock and never by the text: a job fails with what the program throws.
-            if monotonic() >= self._deadline:
-                raise DeadlineError from None
-            raise HeapError from None
+            self._left()
+            raise worker.HeapError from None
+
+    def _left(self) -> float:
+        """The seconds that the program may still take; DeadlineError if there are none."""
+        left: float = self._deadline - monotonic()
+        if left <= 0:
+            raise DeadlineError
+        return left
+
+    def _first_word(self) -> str:
+        """What `control` is told with `start`."""
+        return ""
 
     def _pump(self, control: Any) -> bool:
         """Run the program until its result is written; False if it can never settle."""
         replies_due = 0
-        kind, text = "start", ""
+        kind, text = "start", self._first_word()
         broken = False
         while True:
             state, calls = self._hand_out(self._enter(control, kind, text))
@@ -81,14 +74,14 @@ class Pump(worker.Worker):
             kind, text = "drain", ""
             try:
                 ran = self._enter(self._context.execute_pending_job)
-            except HeapError:
+            except worker.HeapError:
                 # A job of the program may fail; only with a full heap was it ours.
                 ran, broken = True, broken or self._heap_was_full()
             if ran and not self._inbox:
                 continue
             if not ran and not replies_due:
                 if broken or state == _SETTLING:
-                    raise HeapError
+                    raise worker.HeapError
                 return False
             reply = self._next_reply(wait=not ran)
             if reply is not None:
@@ -104,23 +97,16 @@ class Pump(worker.Worker):
     def _hand_out(self, output: str) -> tuple[str, int]:
         """Write what the program sent: the state it is in and the number of host calls."""
         state = output[0]
-        text = output[1:].replace("%u", "\\u").replace("%", "\\u00")
-        frames = scanstring(f'{text}"', 0)[0].encode()
+        frames = worker.plain(output[1:])
         ended = state not in (_PENDING, _SETTLING)
         if state == _NULL_THROWN and self._heap_was_full():
-            raise HeapError
-        calls = frames.count(b"\n") - ended
+            raise worker.HeapError
+        calls = self._calls_in(frames, ended=ended)
         self._in_flight.update(range(self._sent + 1, self._sent + calls + 1))
         self._sent += calls
         self._write(frames, ended=ended)
         return state, calls
 
-    def _heap_was_full(self) -> bool:
-        # The engine throws null when it cannot even allocate an error. The heap is freed again by
-        # now, but a full one has touched its pages.
-        grown = (_page_faults() - self._faults) * self._data.page_bytes
-        return bool(grown > self._memory_bytes // 2)
-
-
-def _page_faults() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    def _calls_in(self, frames: bytes, *, ended: bool) -> int:
+        """How many of the frames are host calls: all but the last one, which is the result."""
+        return frames.count(b"\n") - ended

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codemode_reference.builds import BUILDS
+
 if TYPE_CHECKING:
     from codemode_spec.tables import Profile, Tables
 
@@ -29,4 +31,6 @@ def frame_rules(tables: Tables, profile: Profile) -> Rules:
             for name, chosen in profile.alternatives.items()
         },
         "errors": errors,
+        "message_bytes": tables.progress.message_bytes,
+        "extra": list(BUILDS[profile.name].extra),
     }

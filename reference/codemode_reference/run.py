@@ -5,39 +5,56 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from codemode_reference.actions import Closed, Dispatch, Progress, Settled, Write
+from codemode_reference.clock import Clock
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
-from codemode_reference.evidence import Stats
-from codemode_reference.fairness import LEAST_LEFT_MS, NoTurnError
+from codemode_reference.evidence import Stats, effects
+from codemode_reference.fairness import LEAST_LEFT_MS, LONGEST_WAIT_MS, NoTurnError
 from codemode_reference.operations import invocation
-from codemode_reference.session import Closed, Dispatch, Settled, Write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from codemode_reference.actions import Action, Outcome
     from codemode_reference.fairness import Slots
     from codemode_reference.operations import Catalogue
     from codemode_reference.process import Worker
-    from codemode_reference.session import Action, Outcome, Session
+    from codemode_reference.session import Session
     from codemode_reference.stop import Stop
+
+Hook: TypeAlias = "Callable[[str, Any], Awaitable[None]]"
 
 _log = logging.getLogger(__name__)
 _CHUNK = 65536
+# Linux counts in KiB, macOS in bytes.
+_MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 # Beyond log_bytes nothing is counted any more; a flood then costs one read in this many seconds.
 _FLOOD_PAUSE = 0.001
+# A time that stands still is looked at so often.
+_LOOK_MS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What the runs of a parent share. `keep` is told of each task that an operation runs in."""
+    """What the runs of a parent share. `keep` is told of each task that an operation runs in.
+
+    `excluded`: waiting for the host is no part of the deadline. `hook` is asked before each call,
+    `progress` is told what the program reports, `metered` runs look at the memory of their worker.
+    """
 
     policy: Mapping[str, int]
     slots: Slots
     keep: Callable[[asyncio.Task[None]], None]
+    excluded: bool = False
+    hook: Hook | None = None
+    progress: Callable[[dict[str, Any]], None] | None = None
+    metered: bool = False
 
 
 class Run:
@@ -67,10 +84,11 @@ class Run:
         self._stop: Stop | None = None
         self._calls: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._longest_ms = host.policy["wall_time_ms"] + host.policy["kill_grace_ms"]
         self._queue = bytearray()
         self._writing = False
         self._unsent = 0
-        self._started: float | None = None
+        self._clock = Clock(excluded=host.excluded)
 
     async def outcome(self, execute: bytes, stop: Stop) -> Outcome:
         """Hand over the `execute` frame and wait for the end, which `stop` may bring."""
@@ -78,7 +96,7 @@ class Run:
         self._unsent = len(execute)
         # First of all: a worker that was started ahead waits for nothing else.
         self._write(execute)
-        if self._started is None:
+        if not self._clock.started:
             self._after("start_timeout", self._policy["start_timeout_ms"])
         self._watch_exit()
         self._loop.add_reader(self._worker.stdout, self._read_stdout)
@@ -97,6 +115,8 @@ class Run:
         for timer in self._timers.values():
             timer.cancel()
         self._stop_calls()
+        self.stats.wall_ms = self._elapsed_ms()
+        self._look_at_memory()
         self._loop.remove_writer(self._worker.stdin)
         self._loop.remove_reader(self._worker.stdout)
         self._loop.remove_reader(self._worker.stderr)
@@ -122,9 +142,18 @@ class Run:
             self._exited.add_done_callback(lambda _: self._reap())
 
     def _reap(self) -> None:
-        self._worker.reap()
+        usage = self._worker.reap()
+        if usage is not None:
+            self.stats.cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
+            # Only where nothing could be looked at.
+            self.stats.memory_bytes = self.stats.memory_bytes or usage.ru_maxrss * _MAXRSS_UNIT
         self._worker.close()
         self._reaped()
+
+    def _look_at_memory(self) -> None:
+        # While it lives: what is told of a process that is gone includes what it was forked from.
+        if self._host.metered:
+            self.stats.memory_bytes = max(self.stats.memory_bytes, self._worker.memory_peak())
 
     # Exit
 
@@ -203,20 +232,34 @@ class Run:
             self._loop.remove_writer(self._worker.stdin)
         self._writing = bool(self._queue)
         self._unsent -= written
-        if self._started is None and self._unsent <= 0:
-            self._started = now
-            self._after("deadline", self._policy["wall_time_ms"] + self._policy["kill_grace_ms"])
+        if not self._clock.started and self._unsent <= 0:
+            self._clock.start(now)
+            self._look_at_memory()
+            self._after("deadline", self._longest_ms)
             self._take(partial(self._session.event, "execute_sent"))
 
     # Time
 
     def _elapsed_ms(self) -> float:
-        return 0.0 if self._started is None else (self._loop.time() - self._started) * 1000
+        return self._clock.elapsed_ms(self._loop.time())
 
-    def _after(self, event: str, milliseconds: int) -> None:
+    def _keep_time(self) -> None:
+        """Let the time stand still where the program waits for us, and go on where it does not."""
+        if self._session.waiting and not self._session.settled:
+            self._clock.wait(self._loop.time())
+        elif self._clock.stands:
+            self._clock.go_on(self._loop.time())
+
+    def _after(self, event: str, milliseconds: float) -> None:
         self._timers[event] = self._loop.call_later(milliseconds / 1000, self._on_timer, event)
 
     def _on_timer(self, event: str) -> None:
+        counted = event != "deadline" or not self._host.excluded
+        left = 0 if counted else self._longest_ms - self._elapsed_ms()
+        if left > 0:
+            # It has stood still since this timer was set, or does so now.
+            self._after(event, max(left, _LOOK_MS))
+            return
         stopped = self._stop is not None and self._stop.is_set()
         self._last_word("cancel" if stopped else event)
 
@@ -226,6 +269,8 @@ class Run:
         """Apply what the session asks for; a fault of ours ends the invocation, not the parent."""
         try:
             self._apply(step())
+            if self._host.excluded:
+                self._keep_time()
         except Exception:  # noqa: BLE001  it is reported, and becomes the outcome
             _log.exception("the parent failed")
             if not self._outcome.done():
@@ -237,7 +282,11 @@ class Run:
                 self._dispatch(action)
             elif isinstance(action, Write):
                 self._write(action.data)
+            elif isinstance(action, Progress):
+                if self._host.progress is not None:
+                    self._host.progress(action.report)
             elif isinstance(action, Settled):
+                self._look_at_memory()
                 self._timers["deadline"].cancel()
                 self._stop_calls()
                 self._after("exit_wait_over", self._policy["exit_wait_ms"])
@@ -259,10 +308,11 @@ class Run:
     async def _run_operation(self, call: Dispatch) -> None:
         invocation.set(self._session.invocation_id)
         left = self._policy["wall_time_ms"] - LEAST_LEFT_MS - self._elapsed_ms()
+        if self._host.excluded:
+            left = LONGEST_WAIT_MS
         try:
             async with self._host.slots.turn(self, left / 1000):
-                self._session.dispatched(call.call_id)
-                value: Any = await self._catalogue[call.operation].handler(call.arguments)
+                value = await self._perform(call)
         except KeyboardInterrupt:
             raise
         except NoTurnError:
@@ -272,3 +322,15 @@ class Run:
             self._take(partial(self._session.fail, call.call_id, self._elapsed_ms()))
         else:
             self._take(partial(self._session.answer, call.call_id, value, self._elapsed_ms()))
+
+    async def _perform(self, call: Dispatch) -> Any:
+        """Let the operation do its work, in the time that it has where no deadline counts it."""
+        operation = self._catalogue[call.operation]
+        record = self._session.dispatched(call.call_id)
+        record.untracked = operation.untracked
+        effects.set(record)
+        milliseconds = self._policy.get("operation_time_ms")
+        async with asyncio.timeout(None if milliseconds is None else milliseconds / 1000):
+            if self._host.hook is not None:
+                await self._host.hook(call.operation, call.arguments)
+            return await operation.handler(call.arguments)

@@ -6,80 +6,48 @@ applies the actions in order and stops at the first `End`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
-from codemode_reference import wire
+from codemode_spec.tables import load_tables
+
+from codemode_reference.actions import Closed, End, Progress, Settled
+from codemode_reference.calls import Calls, Surroundings
 from codemode_reference.claims import accept
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, Success, failure
-from codemode_reference.evidence import CallRecord, Fate
 from codemode_reference.frames import MALFORMED, parse
-from codemode_reference.ledger import Ledger
 from codemode_reference.lines import LineDecoder
 from codemode_reference.protocol import Machine
-from codemode_reference.values import NotJSONError, encode, measure
+from codemode_reference.records import Keeping
+from codemode_reference.values import measure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from codemode_spec.tables import Endpoint
 
+    from codemode_reference.actions import Action, Outcome
+    from codemode_reference.evidence import CallRecord
     from codemode_reference.frames import Frame, Rules
     from codemode_reference.operations import Catalogue
-
-Outcome: TypeAlias = Success | Failure
-
-
-@dataclass(frozen=True, slots=True)
-class Dispatch:
-    """Run an operation for the call `call_id`; its answer goes to `Session.answer`."""
-
-    call_id: int
-    operation: str
-    arguments: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """Write these bytes to the worker."""
-
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """A result has arrived: cancel what is in flight and wait for the worker to exit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The worker closed its output too early: wait a little for its exit status."""
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """The one outcome. Kill whatever is left of the worker."""
-
-    outcome: Outcome
-
-
-Action: TypeAlias = Dispatch | Write | Settled | Closed | End
 
 
 class Session:
     """The parent's side of one invocation.
 
-    `policy` is valid, `elapsed_ms` is always the time since the `execute` frame was handed over.
+    `policy` is valid, `elapsed_ms` is always the time that counts since the `execute` frame was
+    handed over, `keeping` says what becomes of the records of calls.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  all that one invocation is made of
         self,
         invocation_id: int,
         policy: Mapping[str, int],
         catalogue: Catalogue,
         table: Endpoint,
         rules: Rules,
+        keeping: Keeping | None = None,
     ) -> None:
         self.invocation_id = invocation_id
         self._policy = policy
@@ -87,11 +55,26 @@ class Session:
         self._rules = rules
         self._machine = Machine(table)
         self._lines = LineDecoder(policy["ipc_frame_bytes"])
-        self._ledger = Ledger(policy)
-        self._sent: list[dict[str, Any]] = []
+        terminal = rules["alternatives"]["exhaustion"] == "terminal"
+        self._calls = Calls(
+            invocation_id,
+            Surroundings(policy, catalogue, terminal, keeping or Keeping()),
+            self._over,
+            self._terminal,
+        )
         self._outcome: Outcome | None = None
+        self._reports = 0
         self.frames = 0
-        self.calls: list[CallRecord] = []
+
+    @property
+    def calls(self) -> Sequence[CallRecord]:
+        """The record of each call, in order."""
+        return self._calls.records.calls
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the program waits for an answer of ours."""
+        return self._calls.waiting
 
     @property
     def settled(self) -> bool:
@@ -136,22 +119,7 @@ class Session:
 
     def answer(self, call_id: int, value: Any, elapsed_ms: float) -> list[Action]:
         """The value that the operation of `call_id` returned; late ones lead to nothing."""
-        self._record(call_id).fate = Fate.succeeded
-        operation = self._release(call_id, elapsed_ms)
-        if operation is None:
-            return []
-        try:
-            measured = measure(value, self._policy["value_depth"])
-        except NotJSONError:
-            return self._refuse(call_id, failure(Code.host_result_invalid, operation=operation))
-        seen = self._catalogue.redacted(operation, value)
-        if seen is not value:
-            value, measured = seen, measure(seen, self._policy["value_depth"])
-        refused = self._ledger.deliver(operation, measured)
-        if refused is not None:
-            return self._refuse(call_id, refused)
-        encoded = encode(value, self._policy["value_depth"])
-        return [Write(wire.host_value(self.invocation_id, call_id, encoded))]
+        return self._calls.answer(call_id, value, elapsed_ms)
 
     def fail(
         self, call_id: int, elapsed_ms: float, error: Code = Code.operation_failed
@@ -161,35 +129,14 @@ class Session:
         What came of one that was cancelled after the end is not known. `error` may be
         `server_host_operations_limit`: its turn did not come in time.
         """
-        operation = self._release(call_id, elapsed_ms)
-        if operation is None:
-            return []
-        self._record(call_id).fate = Fate.failed
-        fields = {"operation": operation}
-        if error == Code.operation_failed:
-            return self._refuse(call_id, failure(error, **fields))
-        limit = self._policy["server_host_operations"]
-        return self._refuse(call_id, failure(error, **fields, limit=limit))
+        return self._calls.fail(call_id, elapsed_ms, error)
 
-    def _release(self, call_id: int, elapsed_ms: float) -> str | None:
-        operation = self._ledger.leave(call_id)
-        over = self.ended or self.settled or self._late(elapsed_ms)
-        return None if over else operation
+    def dispatched(self, call_id: int) -> CallRecord:
+        """The operation of `call_id` is about to run; what it does goes to the record."""
+        return self._calls.dispatched(call_id)
 
-    def dispatched(self, call_id: int) -> None:
-        """The operation of `call_id` is about to run."""
-        self._record(call_id).dispatched = True
-
-    def _record(self, call_id: int) -> CallRecord:
-        return self.calls[call_id - 1]
-
-    def _refuse(self, call_id: int, error: Failure) -> list[Action]:
-        record = self._record(call_id)
-        record.code = error.code
-        if not record.dispatched:
-            record.fate = Fate.failed
-        self._sent.append({"code": error.code, **error.fields})
-        return [Write(wire.host_error(self.invocation_id, call_id, error))]
+    def _over(self, elapsed_ms: float) -> bool:
+        return self.ended or self.settled or self._late(elapsed_ms)
 
     def _late(self, elapsed_ms: float) -> bool:
         return elapsed_ms > self._policy["wall_time_ms"]
@@ -197,60 +144,34 @@ class Session:
     def _frame(self, kind: str, frame: Frame, elapsed_ms: float) -> list[Action]:
         if frame and frame.get("invocation_id") != self.invocation_id:
             kind = MALFORMED
-        if kind == "host_call" and not self._ledger.expects(frame["call_id"]):
+        if kind in ("host_call", "host_batch") and not self._calls.expects(frame["call_id"]):
             kind = MALFORMED
         actions = self.event(kind)
         if actions or self.ended:
             return actions
-        return (
-            self._call(frame, elapsed_ms)
-            if kind == "host_call"
-            else self._result(frame, elapsed_ms)
-        )
+        if kind == "progress":
+            return self._progress(frame)
+        if kind == "host_call":
+            call = frame["call_id"], frame["operation"], frame["arguments"]
+            return self._calls.call(*call, elapsed_ms)
+        if kind == "host_batch":
+            entries = [(entry["operation"], entry["arguments"]) for entry in frame["calls"]]
+            return self._calls.batch(frame["call_id"], entries, elapsed_ms)
+        return self._result(frame, elapsed_ms)
 
-    def _call(self, frame: Frame, elapsed_ms: float) -> list[Action]:
-        call_id, operation = frame["call_id"], frame["operation"]
-        known = operation in self._catalogue
-        if self._ledger.calls_used_up:
-            # An unknown name is never echoed.
-            named = {"operation": operation} if known else {}
-            limit = self._policy["host_calls"]
-            return self._terminal(failure(Code.host_calls_limit, **named, limit=limit))
-        if not known:
-            return self._terminal(failure(Code.unknown_operation))
-        if operation not in self._catalogue.granted:
-            return self._terminal(failure(Code.capability_denied, operation=operation))
-        self._ledger.take()
-        self.calls.append(CallRecord(call_id, operation))
-        refused = self._ledger.enter(call_id, operation)
-        if refused is not None:
-            return self._refuse(call_id, refused)
-        refused = self._unfit(operation, frame["arguments"])
-        if refused is not None:
-            self._ledger.leave(call_id)
-            return self._refuse(call_id, refused)
-        if self._late(elapsed_ms):
-            self._ledger.leave(call_id)  # it will have no reply that could free its slot
-            return []
-        return [Dispatch(call_id, operation, frame["arguments"])]
-
-    def _unfit(self, operation: str, arguments: Any) -> Failure | None:
-        """Why a call that has its slot is not dispatched. Its pages and snapshots stay used."""
-        refused = self._ledger.reserve(operation, self._catalogue[operation].cost)
-        if refused is not None:
-            return refused
-        if not self._catalogue.accepts(operation, arguments):
-            return failure(Code.invalid_arguments, operation=operation)
-        if not self._catalogue.permits(operation, arguments):
-            return failure(Code.capability_denied, operation=operation)
-        return None
+    def _progress(self, frame: Frame) -> list[Action]:
+        self._reports += 1
+        if self._reports > load_tables().progress.most:
+            return self.event(MALFORMED)
+        told = ("current", "total", "message")
+        return [Progress({name: frame[name] for name in told if name in frame})]
 
     def _result(self, frame: Frame, elapsed_ms: float) -> list[Action]:
         if not frame["ok"]:
             self._outcome = accept(
                 frame["error"],
-                sent=self._sent,
-                ledger=self._ledger,
+                sent=self._calls.sent,
+                ledger=self._calls.ledger,
                 elapsed_ms=elapsed_ms,
                 names=self._catalogue.suggestions(),
             )

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import _thread
 import posix
+import resource
 from _collections import deque  # type: ignore[import-not-found]
-from _json import encode_basestring_ascii
+from _json import encode_basestring_ascii, scanstring
 from time import monotonic
 
 from codemode_reference.frames import MALFORMED, parse
@@ -33,6 +34,8 @@ _CHUNK = 65536
 _READER_STACK = 262144
 # A `struct pollfd`: whether there is something to read on 0.
 _POLL_STDIN = b"\0\0\0\0\1\0\0\0"
+# How JSON writes what `escape` of the engine writes as %uXXXX and %XX.
+_UNIT, _BYTE = "\\u", "\\u00"
 
 
 def main(worker: Worker, data: Any, words: list[str]) -> NoReturn:
@@ -75,6 +78,10 @@ def _load_engine(path: str) -> Any:
     return module
 
 
+class HeapError(Exception):
+    """The engine failed outside the program: it has no memory left even for that."""
+
+
 class Worker:
     """What every worker is: its start, its first frame, its replies, its last word.
 
@@ -96,6 +103,9 @@ class Worker:
         """Run the program of the `execute` frame in `line` until its result is written."""
         raise NotImplementedError
 
+    def prepare(self) -> None:
+        """Give the engine what its script needs besides text; start what has to be started."""
+
     def load(self) -> None:
         """Open what has to be opened."""
         self._engine = _load_engine(self._data.engine)
@@ -107,6 +117,7 @@ class Worker:
         _thread.start_new_thread(self._read_replies, (started,))
         # All that no program and no limit changes is done by the time the first frame comes.
         self._context = self._engine.Context()
+        self.prepare()
         boot = self._context.eval(self._data.boot_script)
         stdin = Buffer(_POLL_STDIN)
         waits = call("poll", stdin.address, 1, 0) == 0
@@ -138,6 +149,7 @@ class Worker:
         if others or frame["type"] != "execute":
             _leave(self._data.bad_frame)
         self._invocation_id = frame["invocation_id"]
+        self._source = frame["source"]
         return line, frame
 
     def _receive(self) -> list[tuple[bytes, dict[str, Any]]]:
@@ -183,6 +195,25 @@ class Worker:
         except BaseException:  # noqa: BLE001
             _leave(self._data.bad_frame)
 
+    def _boot(self, line: bytes, limits: dict[str, int]) -> Any:
+        """Bound the engine and give it its `execute` frame: what runs the program."""
+        self._context.set_memory_limit(limits["memory_bytes"])
+        self._context.set_max_stack_size(limits["stack_bytes"])
+        self._memory_bytes = limits["memory_bytes"]
+        control = self._enter(self._prepared, literal(line))
+        self._faults = _page_faults()
+        return control
+
+    def _enter(self, function: Any, *arguments: str) -> Any:
+        """Call into the engine."""
+        return function(*arguments)
+
+    def _heap_was_full(self) -> bool:
+        # The engine throws null when it cannot even allocate an error. The heap is freed again by
+        # now, but a full one has touched its pages.
+        grown = (_page_faults() - self._faults) * self._data.page_bytes
+        return bool(grown > self._memory_bytes // 2)
+
     def _write(self, frames: bytes, *, ended: bool) -> None:
         # Before the bytes are out, because the parent may answer at once: replies to calls that
         # nobody waits for any more are ignored.
@@ -208,6 +239,15 @@ def held_lock() -> _thread.LockType:
     lock = _thread.allocate_lock()
     lock.acquire()
     return lock
+
+
+def plain(text: str) -> bytes:
+    """What the engine has escaped: frames as UTF-8."""
+    return bytes(scanstring(f'{text.replace("%u", _UNIT).replace("%", _BYTE)}"', 0)[0].encode())
+
+
+def _page_faults() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
 def literal(text: bytes) -> str:

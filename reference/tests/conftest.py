@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from codemode_reference import Failure, Operation, OperationError, Parent, default_policy
+from codemode_reference.actions import Dispatch, End
 from codemode_reference.operations import Catalogue
 from codemode_reference.rules import frame_rules
-from codemode_reference.session import Dispatch, End, Session
+from codemode_reference.session import Session
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 from codemode_reference import Operation, Parent, Success
+from codemode_reference.actions import Dispatch
 from codemode_reference.evidence import CallRecord, Fate
 from codemode_reference.operations import Catalogue, Cost
-from codemode_reference.session import Dispatch
 
 NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 
@@ -82,10 +82,10 @@ def test_uncaught_budget_errors_keep_their_code(scripted):
     worker = scripted([page()], pages=1)
     worker.call("page", {})
     error = worker.call("page", {})
-    ledger = worker.session._ledger
+    ledger = worker.session._calls.ledger
     assert (ledger.pages, ledger.snapshots) == (1, 0)
-    assert error in worker.session._sent
-    assert {**error, "limit": 2} not in worker.session._sent
+    assert error in worker.session._calls.sent
+    assert {**error, "limit": 2} not in worker.session._calls.sent
 
 
 def test_an_operation_that_is_not_granted_ends_it_all(scripted):
@@ -118,7 +118,7 @@ def test_each_call_is_authorized(scripted, permits, told):
     """What is not permitted, or cannot be told, is refused; the page stays used."""
     worker = scripted([page(permits=permits)], pages=1)
     assert worker.call("page", {"name": "a"}) == told
-    assert worker.session._ledger.pages == 1
+    assert worker.session._calls.ledger.pages == 1
     assert not worker.session.ended
 
 
@@ -153,7 +153,7 @@ def test_what_is_charged_is_what_is_sent(scripted):
     worker = scripted([operation], host_result_bytes=14)
     worker.call("open")
     assert worker.answer(1, {"error": "x" * 100}) == {"error": None}
-    assert worker.session._ledger.delivered_bytes == len('{"error":null}')
+    assert worker.session._calls.ledger.delivered_bytes == len('{"error":null}')
 
 
 def test_calls_are_on_record(scripted):

@@ -23,6 +23,27 @@ def test_the_example_runs(capsys):
     ]
 
 
+def test_the_synchronous_example_runs(capsys):
+    """Under its profile: a batch of three calls, one of which fails."""
+    example = EXAMPLE.with_name("inventory-sync.js")
+    assert main(["run", "--profile", "inline-sync", str(example)]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "totals": [
+            {"folder": "docs", "files": 2, "bytes": 7397},
+            {"folder": "src", "files": 2, "bytes": 8330},
+            {"folder": "nowhere", "error": "operation_failed"},
+        ],
+        "calls": 3,
+    }
+
+
+def test_an_unknown_profile_is_told(capsys):
+    """With the names that there are."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["run", "--profile", "inline", str(EXAMPLE)])
+    assert "inline-sync" in capsys.readouterr().err
+
+
 @pytest.fixture
 def program(tmp_path):
     """`program(source)`: a file with that source."""

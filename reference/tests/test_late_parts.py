@@ -12,7 +12,7 @@ from codemode_reference.workers import StartedAhead
 from codemode_spec.tables import DEFAULT_PROFILE
 
 BUILD = BUILDS[DEFAULT_PROFILE]
-TEXTS = [late_part(name, BUILD) for name in BUILD.late]
+TEXTS = [late_part(parts, BUILD) for parts in BUILD.late.values()]
 # Everything that a part could look up among the globals is there, and a trap.
 NAMES = sorted({name for text in TEXTS for name in re.findall(r"[A-Za-z_$]\w*", text)})
 TRAPS = (

@@ -2,6 +2,7 @@
 
 import pytest
 from codemode_reference.ledger import Ledger
+from codemode_reference.operations import Cost
 
 
 @pytest.fixture
@@ -11,6 +12,8 @@ def ledger():
         {
             "host_calls": 3,
             "concurrent_host_calls": 2,
+            "pages": 2,
+            "snapshots": 1,
             "host_result_bytes": 10,
             "cumulative_host_result_bytes": 15,
         }
@@ -66,3 +69,12 @@ def test_the_sum_is_limited(ledger):
     assert refused.code == "cumulative_host_bytes_limit"
     assert dict(refused.fields) == {"operation": "a", "measured": 16, "limit": 15}
     assert ledger.deliver("a", 5) is None
+
+
+def test_pages_stay_charged_where_the_snapshots_do_not_fit(ledger):
+    """Each check takes its own when it has passed, and nothing comes back."""
+    both = Cost(pages=1, snapshots=1)
+    assert ledger.reserve("a", both) is None
+    assert ledger.reserve("a", both).code == "snapshots_limit"
+    assert (ledger.pages, ledger.snapshots) == (2, 1)
+    assert ledger.reserve("a", both).code == "pages_limit"

@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from codemode_reference import Operation, Success, default_policy
+from codemode_reference.actions import Closed, Dispatch, End, Settled, Write
+from codemode_reference.history import History
 from codemode_reference.operations import Catalogue, Cost
+from codemode_reference.records import Keeping
 from codemode_reference.rules import frame_rules
-from codemode_reference.session import Closed, Dispatch, End, Session, Settled, Write
-from codemode_spec.model import terms
+from codemode_reference.session import Session
+from codemode_spec.model import barriers, terms
+from codemode_spec.model.barriers import Barriers
 from codemode_spec.model.faults import FAULTS
 from codemode_spec.model.parent import TIME_UP
 from codemode_spec.model.searches import SOUND
@@ -28,12 +32,11 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from codemode_spec.model.exploration import Move
+    from codemode_spec.model.exploration import Move, Space
     from codemode_spec.model.terms import Rules
 
 ID = 7
 TABLES = load_tables()
-FRAME_RULES = frame_rules(TABLES, TABLES.profiles[DEFAULT_PROFILE])
 VALUES = {1: 5, 2: 10, 3: 100}
 """A value of each size that a walk uses."""
 
@@ -57,18 +60,30 @@ CATALOGUE = Catalogue(
 ).restricted([entry.name for entry in OPERATIONS.values() if entry.granted])
 
 
+class Counted(History):
+    """A history in which a call takes as much as it says, and nothing else takes anything."""
+
+    def bytes_of(self, record: dict[str, Any]) -> int:
+        """What the arguments name."""
+        return record.get("arguments", {}).get("record", 0)
+
+
 class Reference:
     """A session of the reference that takes the steps of a walk; `apart` splits what it reads."""
 
     def __init__(self, rules: Rules, *, apart: int = 0) -> None:
         limits = {
-            **default_policy(),
+            **default_policy(rules.profile.name),
             **{row: rules.policy[row] for row in SMALL if row in rules.policy},
         }
         self._limits = limits
         self._elapsed_ms = 1.0
         self._apart = apart
-        self.session = Session(ID, limits, CATALOGUE, TABLES.endpoints["parent"], FRAME_RULES)
+        keeping = Keeping()
+        if rules.history_bytes is not None:
+            keeping.history = Counted(rules.history_bytes)
+        table, frames = TABLES.endpoints["parent"], frame_rules(TABLES, rules.profile)
+        self.session = Session(ID, limits, CATALOGUE, table, frames, keeping)
 
     def take(self, event: str, frame: Any) -> list[Any]:
         """The actions of a step, as a list that can be compared."""
@@ -110,11 +125,9 @@ def _line(event: str, frame: Any) -> bytes | None:
         "malformed": {"call_id": True},
     }.get(event)
     if event == "host_call":
-        fields = {
-            "call_id": frame.call_id,
-            "operation": frame.operation,
-            "arguments": {"n": 1 if frame.valid else "1"},
-        }
+        fields = {"call_id": frame.call_id, **_call(frame)}
+    elif event == "host_batch" and frame is not None:
+        fields = {"call_id": frame.calls[0].call_id, "calls": list(map(_call, frame.calls))}
     elif event == "result":
         fields = {"ok": frame.error is None, "value_present": frame.present}
         if frame.present:
@@ -125,6 +138,11 @@ def _line(event: str, frame: Any) -> bytes | None:
         return None
     kind = {"malformed": "host_call", "unknown": "mystery"}.get(event, event)
     return json.dumps({"type": kind, "invocation_id": ID, **fields}).encode() + b"\n"
+
+
+def _call(call: terms.HostCall) -> dict[str, Any]:
+    arguments = {"n": 1 if call.valid else "1", "record": call.record}
+    return {"operation": call.operation, "arguments": arguments}
 
 
 def _told(action: Any) -> tuple[Any, ...] | None:
@@ -158,7 +176,8 @@ def _expected(action: terms.Action) -> tuple[Any, ...]:
             return ("settle",)
         case terms.End(outcome=outcome):
             # A walk gives one value of each size, and only one of these fits.
-            success = {"value_present": outcome.present, "value": VALUES[1]}
+            value = VALUES[1] if outcome.present else None
+            success = {"value_present": outcome.present, "value": value}
             return "end", success if outcome.error is None else outcome.error.fields()
 
 
@@ -178,12 +197,16 @@ class Walk(NamedTuple):
     way: tuple[Any, ...] = ()
 
 
-def moves(space: AnyWorker, state: Any) -> Iterator[Move]:
-    """What may come, but for blocked texts: the reference has no filter of arguments."""
-    return (move for move in space.moves(state) if not getattr(move.record[1], "blocked", False))
+def moves(space: Space, state: Any) -> Iterator[Move]:
+    """What may come, but for blocked texts and progress, which these profiles do not have."""
+    return (
+        move
+        for move in space.moves(state)
+        if not getattr(move.record[1], "blocked", False) and move.record[0] != "progress"
+    )
 
 
-def nearest(space: AnyWorker) -> Iterator[Walk]:
+def nearest(space: Space) -> Iterator[Walk]:
     """The states of the model, the nearest first, each with a shortest way."""
     ahead = deque([Walk(space.initial())])
     seen = {ahead[0].state}
@@ -196,7 +219,7 @@ def nearest(space: AnyWorker) -> Iterator[Walk]:
                 ahead.append(Walk(move.state, (*walk.way, move.record)))
 
 
-def agreed(space: AnyWorker, way: tuple[Any, ...], *, apart: int = 0) -> Reference:
+def agreed(space: Space, way: tuple[Any, ...], *, apart: int = 0) -> Reference:
     """A reference that went this way with the model, step by step in agreement."""
     reference = Reference(space.rules, apart=apart)
     for number, (event, frame, step) in enumerate(way, 1):
@@ -208,7 +231,7 @@ def agreed(space: AnyWorker, way: tuple[Any, ...], *, apart: int = 0) -> Referen
     return reference
 
 
-def every_walk(space: AnyWorker) -> int:
+def every_walk(space: Space) -> int:
     """Take every move from the nearest states; gives how many walks there were."""
     walks = 0
     for walk in islice(nearest(space), STATES):
@@ -223,6 +246,18 @@ def test_every_move_from_the_nearest_states_is_the_models(policy) -> None:
     """Actions, replies and outcome agree after each step of every short walk."""
     space = AnyWorker("any worker", small(DEFAULT_PROFILE, policy), SOUND)
     assert every_walk(space) > 20_000
+
+
+def test_every_move_of_batches_is_the_models() -> None:
+    """Terminal budgets, batches and the history agree after each step of every short walk."""
+    space = AnyWorker("batches", small("inline-sync"), SOUND, modules=True)
+    assert every_walk(space) > 20_000
+
+
+def test_every_plan_of_a_batch_is_the_models() -> None:
+    """Reads and writes of up to four entries, in every order of answers."""
+    rules = terms.rules(barriers.OPERATIONS, profile="inline-sync", policy=barriers.SMALL)
+    assert every_walk(Barriers("plans", rules, SOUND)) > 2_000
 
 
 @pytest.mark.parametrize(

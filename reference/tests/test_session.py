@@ -4,9 +4,10 @@ import json
 
 import pytest
 from codemode_reference import Success
+from codemode_reference.actions import Closed, Dispatch, End, Settled, Write
 from codemode_reference.operations import Catalogue
 from codemode_reference.rules import frame_rules
-from codemode_reference.session import Closed, Dispatch, End, Session, Settled, Write
+from codemode_reference.session import Session
 from codemode_spec.tables import load_tables
 
 ID = 7

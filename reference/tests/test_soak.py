@@ -12,9 +12,11 @@ BENCH = Path(__file__).parents[1] / "bench"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
-def test_mixed_invocations_leave_nothing():
+@pytest.mark.parametrize("profile", ["process-async", "inline-sync"])
+def test_mixed_invocations_leave_nothing(profile):
     """Each has its one outcome; no slot, process, directory, descriptor or thread is left."""
-    command = [sys.executable, str(BENCH / "soak.py"), "--invocations", "150", "--seed", "1"]
+    words = ["--profile", profile, "--invocations", "150", "--seed", "1"]
+    command = [sys.executable, str(BENCH / "soak.py"), *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert (done.stderr, done.returncode) == ("", 0), done.stdout
     assert done.stdout.splitlines()[-1] == "nothing left"

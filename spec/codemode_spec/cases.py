@@ -25,6 +25,13 @@ OPTION_OF_ROW: Final = {"wall_time_ms": "timeout_ms"}
 OPTION_CAPABILITY: Final = {"wall_time_ms": "options.timeout"}
 """The capability that such an option needs."""
 
+OPERATION_TRAITS: Final = (
+    *("aliases", "description", "untracked", "drifted", "control"),
+    *("group", "keep_prefix", "shortcuts"),
+)
+"""What an operation of a case may be besides its name, its effect and its arguments."""
+_MODULE_OF_FILTER: Final = "admission"
+
 MOST: Final = 16 << 20
 TESTABLE: Final = {
     "source_bytes": (128, MOST),
@@ -46,13 +53,19 @@ Alternatives = dict[str, str | tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What one call of an operation does: exactly one kind, after `delay_ms`."""
+    """What one call of an operation does: exactly one kind, after `delay_ms`.
 
-    kind: str  # value | fail | odd | never | absent
+    `nested` is a program that it runs in a session of its own. `changed` and `warnings` are what it
+    tells of itself.
+    """
+
+    kind: str  # value | fail | odd | never | absent | nested
     value: Any = None
     code: str = ""
     message: str = ""
     delay_ms: int = 0
+    changed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +97,12 @@ class ReadyCase:
     then: tuple[RunSpec, ...]
     then_expected: tuple[Expectation, ...]
 
+    @property
+    def asks_for_processes(self) -> bool:
+        """Whether anything is expected of the worker processes."""
+        expected = (*self.expected, *self.then_expected)
+        return any(legal.processes for one in expected if one for legal in one.any_of)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -112,17 +131,44 @@ class Case:
 
     @property
     def ops(self) -> list[dict[str, Any]]:
-        """The operations as `open` names them: name, effect, arguments."""
+        """The operations as `open` names them: name, effect, arguments, and what few have."""
         return [
             {key: entry.get(key, {}) for key in ("name", "effect", "arguments")}
+            | {key: entry[key] for key in OPERATION_TRAITS if key in entry}
             for entry in self.data.get("operations", [])
         ]
 
+    def host(self, rows: Mapping[str, int]) -> dict[str, Any]:
+        """What the session is opened with besides its policy; NotApplicable says why not."""
+        if "host" not in self.data:
+            return {}
+        try:
+            filled: dict[str, Any] = templates.resolve(self.data["host"], self.names(rows))
+        except TemplateError as error:
+            raise NotApplicable(str(error)) from None
+        return filled
+
+    @property
+    def filtered(self) -> bool:
+        """Whether it is about admission, so that a filter which can be switched is on."""
+        return (_MODULE_OF_FILTER,) in self.needs
+
+    @property
+    def timed(self) -> bool:
+        """Whether it moves the clock by which rates are counted."""
+        return any("advance_ms" in entry for entry in self.data.get("then", []))
+
     @property
     def programs(self) -> list[Mapping[str, Any]]:
-        """The `programs` of each run and follow-up."""
+        """The `programs` of each run and follow-up that names some."""
         runs = self.data.get("runs") or [self.data]
-        return [entry["program"] for entry in (*runs, *self.data.get("then", []))]
+        entries = (*runs, *self.data.get("then", []))
+        return [entry["program"] for entry in entries if "program" in entry]
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of its programs; one without a name where it has no program."""
+        return sorted({language for program in self.programs for language in program}) or [""]
 
     @property
     def uses_host(self) -> bool:
@@ -195,7 +241,8 @@ class Case:
         raw = bool(data.get("raw"))
 
         def spec(entry: Mapping[str, Any]) -> RunSpec:
-            return programs.run_spec(entry, raw=raw, language=language, alternatives=alternatives)
+            given = {"options": data.get("options", {}), **entry}
+            return programs.run_spec(given, raw=raw, language=language, alternatives=alternatives)
 
         def expected(entry: Mapping[str, Any]) -> Expectation | None:
             if "expect" not in entry:
@@ -203,6 +250,9 @@ class Case:
             return expectation(choose_block(entry["expect"], alternatives, self.variant))
 
         case_expected = expected(data)
+        if "worker" in data:
+            # One worker command has one script: runs at the same time share it.
+            runs = [{"worker": data["worker"], **entry} for entry in runs]
         then = data.get("then", [])
         return ReadyCase(
             case=self,
@@ -228,15 +278,27 @@ def _operation(entry: Mapping[str, Any]) -> OperationSpec:
 
 
 def _behaviour(entry: Mapping[str, Any]) -> Behaviour:
-    delay = entry.get("delay_ms", 0)
+    told: dict[str, Any] = {
+        "delay_ms": entry.get("delay_ms", 0),
+        "changed": _texts(entry.get("changed", ()), "path"),
+        "warnings": _texts(entry.get("warnings", ()), "warning"),
+    }
     if "value" in entry:
-        return Behaviour("value", value=entry["value"], delay_ms=delay)
+        return Behaviour("value", value=entry["value"], **told)
     if "generate" in entry:
-        return Behaviour("value", value=generate(entry["generate"]), delay_ms=delay)
+        return Behaviour("value", value=generate(entry["generate"]), **told)
     if "fail" in entry:
-        return Behaviour("fail", **entry["fail"], delay_ms=delay)
+        return Behaviour("fail", **entry["fail"], **told)
     if "odd" in entry:
-        return Behaviour("odd", value=entry["odd"], delay_ms=delay)
+        return Behaviour("odd", value=entry["odd"], **told)
     if "absent" in entry:
-        return Behaviour("absent", delay_ms=delay)
-    return Behaviour("never", delay_ms=delay)
+        return Behaviour("absent", **told)
+    if "nested" in entry:
+        return Behaviour("nested", value=entry["nested"], **told)
+    return Behaviour("never", **told)
+
+
+def _texts(given: Any, word: str) -> tuple[str, ...]:
+    if isinstance(given, dict):
+        return tuple(f"{word}-{number}" for number in range(1, int(given["count"]) + 1))
+    return tuple(given)

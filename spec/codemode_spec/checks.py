@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from codemode_spec import templates
+from codemode_spec import schemas, templates
 from codemode_spec.cases import WRAPPER
 from codemode_spec.coverage import sides_of
 from codemode_spec.expansion import blocks_of, expected_layers
@@ -16,7 +18,7 @@ from codemode_spec.table_checks import check_alternatives
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from codemode_spec.cases import Case
+    from codemode_spec.cases import Case, ReadyCase
     from codemode_spec.requirements import Requirement
     from codemode_spec.tables import Tables
 
@@ -190,18 +192,50 @@ def _check_templates(file: str, case: Case, tables: Tables) -> list[Problem]:
     ordered = sorted(names)
     tried = failed = 0
     reasons: list[str] = []
+    scripts: set[str] = set()
     for values in product(*(tables.alternatives[name].values for name in ordered)):
         alternatives: dict[str, str | tuple[str, ...]] = dict(zip(ordered, values, strict=True))
         if any(alternatives[n] not in allowed for n, allowed in case.alternatives.items()):
             continue
-        for language in sorted({language for p in case.programs for language in p}):
+        for language in case.languages:
             tried += 1
             try:
-                case.resolve(rows, alternatives, language)
+                ready = case.resolve(rows, alternatives, language)
             except NotApplicable as reason:
                 failed += 1
                 reasons.append(str(reason))
+            else:
+                scripts |= _scripts(ready)
     if tried == failed:
         found.append(Problem(file, path, reasons[0] if reasons else "it fits no alternatives"))
     found += [Problem(file, path, r) for r in dict.fromkeys(reasons) if "blocks of the" in r]
-    return found
+    return found + _check_scripts(file, case, scripts)
+
+
+def _scripts(ready: ReadyCase) -> set[str]:
+    runs = (*ready.runs, *ready.then)
+    return {json.dumps(run.script) for run in runs if isinstance(run.script, list)}
+
+
+def _check_scripts(file: str, case: Case, scripts: set[str]) -> list[Problem]:
+    """The steps of a scripted end, with their templates filled."""
+    kind = "exchange" if "parent" in case.data else "scenario"
+    return [
+        Problem(file, f"/{case.id}/steps/{number}{path}", reason)
+        for script in sorted(scripts)
+        for number, step in enumerate(json.loads(script))
+        for path, reason in _step_faults(kind, json.dumps(step))
+    ]
+
+
+@cache
+def _step_faults(kind: str, text: str) -> list[tuple[str, str]]:
+    """What is wrong with one step, as path and reason; most cases have the same ones."""
+    step = json.loads(text)
+    known = schemas.schema(kind)["$defs"]["step"]["oneOf"]
+    names = [entry["$ref"].rpartition("/")[2] for entry in known]
+    named = [name for name in names if name in step]
+    if len(named) != 1:
+        return [("", f"a step has one of: {', '.join(names)}")]
+    found = schemas.problems(kind, step, "", named[0], strict=True)
+    return [(one.path, one.reason) for one in found]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.cases import OPTION_CAPABILITY, OPTION_OF_ROW, Case
+from codemode_spec.failures import TemplateError
+from codemode_spec.templates import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +15,7 @@ LAYER_KEYS: Final = {
     "category": ("category",),
     "code": ("error",),
     "value": ("value", "odd"),
-    "calls": ("calls", "overlap"),
+    "calls": ("calls", "overlap", "progress"),
     "evidence": ("evidence",),
 }
 """The keys of an expectation that each layer judges; `outcome` is always judged."""
@@ -77,6 +79,7 @@ def _listed(value: Any) -> list[Any]:
 
 def expanded(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
     """The case of a document with its variant worked in; the bundle holds them like this."""
+    data = _with_programs_it_has(data)
     requirements = data["requirements"]
     if variant is not None:
         there = expected_layers(data, variant)
@@ -102,6 +105,30 @@ def expanded(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
         edges={row: tuple(sides) for row, sides in data.get("edges", {}).items()},
         data=data,
     )
+
+
+def _with_programs_it_has(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document without the programs that this variant has not in their language.
+
+    A program in which a `let` stands that is null is none: not everything that one language can
+    say has a counterpart in another.
+    """
+    lacking = {name for name, value in data.get("let", {}).items() if value is None}
+    if not lacking:
+        return data
+
+    def is_there(program: Any) -> bool:
+        try:
+            return not lacking & names_in(program)
+        except TemplateError:
+            return True  # the checks name the template that is wrong
+
+    def spoken(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        there = {language: p for language, p in entry.get("program", {}).items() if is_there(p)}
+        return {**entry, "program": there} if "program" in entry else entry
+
+    lists = {key: list(map(spoken, data[key])) for key in ("runs", "then") if key in data}
+    return {**spoken(data), **lists}
 
 
 def _implied_needs(data: Mapping[str, Any]) -> list[tuple[str, ...]]:

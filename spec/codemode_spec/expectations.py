@@ -48,10 +48,13 @@ class Outcome:
     `value_absent` asks for success without a value; `odd` lists what JSON would lose of `value`.
     `error_table` names what of a failure must be as the table says for its code (`fields`,
     `message`), `error_has` texts that it has, whatever they say. `canaries` are secrets that must
-    not be emitted, `limited` rows of which one must have a limit.
+    not be emitted, `limited` rows of which one must have a limit, `record` parts of the target's
+    record of the calls. `progress` is what reached the host in order, or how many messages did.
+    `status` is how the worker exits;
+    `frames` names what holds of every frame of the target, `processes` what holds of its workers.
     """
 
-    outcome: str  # value | failure | any
+    outcome: str  # value | failure | any | exit
     value: Any = UNSET
     value_absent: bool = False
     odd: Odd = ()
@@ -64,8 +67,13 @@ class Outcome:
     not_before_ms: int | None = None
     calls: ExpectedCalls | None = None
     overlap: int | None = None
+    progress: tuple[Mapping[str, Any], ...] | int | None = None
     canaries: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
+    record: Mapping[str, Any] | None = None
+    status: int | None = None
+    frames: tuple[str, ...] = ()
+    processes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +132,13 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         not_before_ms=entry.get("not_before_ms"),
         calls=_calls(entry["calls"]) if "calls" in entry else None,
         overlap=entry.get("overlap"),
+        progress=_progress(entry.get("progress")),
         canaries=tuple(entry.get("evidence", {}).get("canaries", ())),
         limited=tuple(entry.get("evidence", {}).get("limited", ())),
+        record=entry.get("evidence", {}).get("record"),
+        status=entry.get("status"),
+        frames=tuple(entry.get("evidence", {}).get("frames", ())),
+        processes=tuple(entry.get("evidence", {}).get("processes", ())),
     )
 
 
@@ -134,6 +147,10 @@ def _calls(entry: Any) -> ExpectedCalls:
         return ExpectedCalls(op=entry["op"], count=entry["count"])
     listed = (ExpectedCall(call["op"], call.get("args", UNSET), _odd(call)) for call in entry)
     return ExpectedCalls(listed=tuple(listed))
+
+
+def _progress(entry: Any) -> tuple[Mapping[str, Any], ...] | int | None:
+    return tuple(entry) if isinstance(entry, list) else entry
 
 
 def _odd(entry: Mapping[str, Any]) -> Odd:

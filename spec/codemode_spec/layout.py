@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,11 +48,14 @@ def file_names(
 
 
 def check_areas(documents: Mapping[str, Any]) -> list[Problem]:
-    """A document of an area stands in the file of that name, where messages say it is."""
+    """A document of an area stands in the file of that name, where messages say it is.
+
+    A large area may have more files, with a word of their own: `frm-worker.yaml`.
+    """
     return [
         Problem(file, "/area", f"area {area} belongs into {area.lower()}.yaml")
         for file, area in ((f, d["area"]) for f, d in documents.items())
-        if file.rpartition("/")[2] != f"{area.lower()}.yaml"
+        if not re.fullmatch(rf"{area.lower()}(-[a-z]+)?\.yaml", file.rpartition("/")[2])
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.failures import NotApplicable
@@ -15,6 +15,12 @@ MOST_CHARACTERS: Final = 64 << 20
 """What one repeated text may come to: more than any row whose edge is tested."""
 
 MOST_DEPTH: Final = 100_000
+SCRIPTS: Final = ("worker", "parent")
+"""The keys of an entry under which the steps of a scripted end stand."""
+
+PLAIN: Final = "return 1"
+"""The program of an entry that names none: a scripted worker runs none."""
+
 _HOST = re.compile(r"\bhost\b")
 
 
@@ -24,6 +30,9 @@ class RunSpec:
 
     `after_call` is the number of the host call (of all runs of the case) after whose arrival the
     run starts, 0 at once; `cancel_after_call` and `cancel_after_ms` say when it is cancelled.
+    `script` holds the steps of the other end where the suite plays it: a worker, or a parent;
+    `kill_after_call` is the call after which the target itself is killed.
+    `options` are those of the run, `advance_ms` how far the scripted clock moves on before it.
     """
 
     program: str
@@ -32,6 +41,10 @@ class RunSpec:
     after_call: int = 0
     cancel_after_call: int | None = None
     cancel_after_ms: int | None = None
+    script: Any = field(default=None, compare=False)
+    kill_after_call: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    advance_ms: int = 0
 
 
 def mentions_host(value: Any) -> bool:
@@ -77,10 +90,11 @@ def run_spec(
     entry: Mapping[str, Any], *, raw: bool, language: str, alternatives: Mapping[str, Any]
 ) -> RunSpec:
     """The run of a resolved entry; NotApplicable without a program for language and style."""
-    program = _program(entry["program"], language, alternatives)
+    program = _program(entry, language, alternatives)
     cancel = entry.get("cancel")
     at = entry.get("at", "start")
     text = text_of(program)
+    script = next((entry[name] for name in SCRIPTS if name in entry), None)
     return RunSpec(
         program=text,
         uses_host=not raw and _HOST.search(text) is not None,
@@ -88,10 +102,19 @@ def run_spec(
         after_call=0 if at == "start" else int(at.split()[1]),
         cancel_after_call=int(cancel.split()[1]) if isinstance(cancel, str) else None,
         cancel_after_ms=cancel["after_ms"] if isinstance(cancel, dict) else None,
+        script=script,
+        kill_after_call=int(entry["kill"].split()[1]) if "kill" in entry else None,
+        options=entry.get("options", {}),
+        advance_ms=entry.get("advance_ms", 0),
     )
 
 
-def _program(by_language: Mapping[str, Any], language: str, alternatives: Mapping[str, Any]) -> Any:
+def _program(entry: Mapping[str, Any], language: str, alternatives: Mapping[str, Any]) -> Any:
+    if "program" not in entry:
+        if not any(name in entry for name in SCRIPTS):
+            raise NotApplicable("the case has no program")
+        return PLAIN
+    by_language = entry["program"]
     if language not in by_language:
         raise NotApplicable(f"the case has no {language} program")
     program = by_language[language]

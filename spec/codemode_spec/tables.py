@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_PROFILE: Final = "process-async"
-TABLES: Final = ("policy", "errors", "protocol", "order", "alternatives")
+TABLES: Final = ("policy", "errors", "protocol", "order", "alternatives", "admission")
 """The documents of tables, each a `.json` file."""
 
 
@@ -148,6 +148,14 @@ class ExecuteParts:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """How much a program may tell of its progress: messages, and bytes of text in each."""
+
+    most: int
+    message_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Alternative:
     """A point on which the source systems differ; `is_set` marks one that takes several values."""
 
@@ -171,6 +179,20 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
+class Admission:
+    """What is looked at before a program is started, by a parent that has this module.
+
+    `program` maps a pattern to sequences of tokens, `arguments` one to text in small letters and
+    without white space. A start counts for its client for `window_ms`; `clients` are remembered.
+    """
+
+    window_ms: int
+    clients: int
+    program: Mapping[str, tuple[tuple[str, ...], ...]]
+    arguments: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Tables:
     """All tables of the specification."""
 
@@ -180,10 +202,12 @@ class Tables:
     detail_characters: int
     protocol_version: int
     execute_parts: ExecuteParts
+    progress: Progress
     endpoints: Mapping[str, Endpoint]
     places: Mapping[str, Place]
     simultaneous: tuple[str, ...]
     alternatives: Mapping[str, Alternative]
+    admission: Admission
     profiles: Mapping[str, Profile]
 
 
@@ -240,6 +264,19 @@ def _place(name: str, data: Mapping[str, Any], rows: Mapping[str, Row]) -> Place
     return Place(name, data["end"], data["title"], tuple(checks))
 
 
+def _admission(data: Mapping[str, Any]) -> Admission:
+    program = {
+        entry["pattern"]: tuple(tuple(tokens) for tokens in entry["tokens"])
+        for entry in data["program"]
+    }
+    arguments = {entry["pattern"]: entry["text"] for entry in data["arguments"]}
+    return Admission(
+        **data["rate"],
+        program=MappingProxyType(program),
+        arguments=MappingProxyType(arguments),
+    )
+
+
 def _profile(data: Mapping[str, Any], rows: Mapping[str, Row]) -> Profile:
     chosen = {}
     for name, row in rows.items():
@@ -264,6 +301,7 @@ def build_tables(documents: Mapping[str, Any], profiles: list[Any]) -> Tables:
         detail_characters=errors["detail_characters"],
         protocol_version=protocol["version"],
         execute_parts=ExecuteParts(**protocol["execute_parts"]),
+        progress=Progress(**protocol["progress"]),
         endpoints=MappingProxyType(
             {name: _endpoint(name, entry) for name, entry in protocol["endpoints"].items()}
         ),
@@ -280,6 +318,7 @@ def build_tables(documents: Mapping[str, Any], profiles: list[Any]) -> Tables:
                 for name, entry in documents["alternatives"]["alternatives"].items()
             }
         ),
+        admission=_admission(documents["admission"]),
         profiles=MappingProxyType({entry["name"]: _profile(entry, rows) for entry in profiles}),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import codemode_spec
 from codemode_spec import DEFAULT_PROFILE, LAYERS, NotApplicable
 from codemode_spec.cases import WRAPPER
+from codemode_spec.programs import SCRIPTS
 
 from codemode_conformance.commands.selection import nearest, variants_of
 from codemode_conformance.doctor import choices, correct, doctored
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from codemode_spec import Case, Requirement, Specification
 
 _WIDTH = 100
+_STEP = 300
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -132,11 +134,19 @@ def _case(case: Case, specification: Specification) -> Iterator[str]:
 def _programs(data: Mapping[str, Any]) -> Iterator[str]:
     runs = data.get("runs") or [data]
     for kind, entry in [*(("", e) for e in runs), *(("then ", e) for e in data.get("then", []))]:
-        for language, styles in entry["program"].items():
+        for end in SCRIPTS:
+            if end in entry:
+                yield f"  What we do as the {end}{f' ({kind.strip()})' if kind else ''}:"
+                yield from (f"    | {json.dumps(step)[:_STEP]}" for step in _steps(entry[end]))
+        for language, styles in entry.get("program", {}).items():
             plain = not isinstance(styles, dict) or "repeat" in styles
             for style, text in ({"": styles} if plain else styles).items():
                 yield f"  Program, {kind}{language}{f' {style}' if style else ''}:"
                 yield textwrap.indent(_text(text).rstrip("\n"), "    | ", lambda _: True)
+
+
+def _steps(script: Any) -> list[Any]:
+    return script if isinstance(script, list) else [{"command": script}]
 
 
 def _text(program: Any) -> str:
@@ -158,7 +168,7 @@ def _failing(case: Case, specification: Specification) -> dict[str, list[str]]:
         **case.prefer,
         **{n: v for n, v in case.set.items() if v},
     }
-    language = next(iter(case.programs[0]))
+    language = case.languages[0]
     found: dict[str, list[str]] = {}
     try:
         ready = case.resolve(rows, dict(profile.alternatives), language)

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import os
 import sys
 import time
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import codemode_spec
 
+from codemode_conformance.commands import baselining, writing
+from codemode_conformance.commands.outside import add_cases, with_cases
+from codemode_conformance.commands.planning import add_plan, planned
 from codemode_conformance.commands.selection import add_selection, select
-from codemode_conformance.failures import UsageError
+from codemode_conformance.commands.targeting import chosen_target
 from codemode_conformance.install import install
+from codemode_conformance.probing import probe
 from codemode_conformance.report import json_report
 from codemode_conformance.report.terminal import Terminal
-from codemode_conformance.roles import add_role, role_name, role_of
+from codemode_conformance.roles import add_role, role_for, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.summary import Summary
-from codemode_conformance.target import REFERENCE, find_target, reference_of
+from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import argparse
+    from collections.abc import Sequence
 
-    from codemode_conformance.target import Target
+    from codemode_spec import Case
 
-MOST_JOBS: Final = 64
-REPORTS: Final[dict[str, Callable[[Summary], str]]] = {"json": json_report.text}
+    from codemode_conformance.roles import Role
+    from codemode_conformance.verdicts import CaseVerdict
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,8 +40,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "run",
         help="test a target",
         description="Put the cases to a target and say what holds. Exit: 0 conforming, 1 failures, "
-        "2 usage, 3 the target could not start, 5 nothing was tested or the suite failed, "
-        "130 interrupted.",
+        "2 usage, 3 the target could not start, 4 the baseline is stale, 5 nothing was tested or "
+        "the suite failed, 130 interrupted.",
     )
     parser.add_argument(
         "--target",
@@ -53,21 +55,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_role(parser)
     add_selection(parser)
+    add_cases(parser)
+    add_plan(parser)
+    baselining.add_baseline(parser)
+    writing.add_reports(parser)
     parser.add_argument(
-        "--jobs",
-        type=_jobs,
-        default=1,
-        metavar="N",
-        help="run N cases at once, in processes of their own (default: 1; a busy machine makes "
-        "deadlines late)",
-    )
-    parser.add_argument(
-        "--report",
-        action="append",
-        default=[],
-        type=_report,
-        metavar="KIND=PATH",
-        help=f"write a report (kinds: {', '.join(REPORTS)}); may be given more than once",
+        "--measure",
+        action="store_true",
+        help="also look for undeclared powers and measure where limits stop a program, which is "
+        "told and not judged (done by itself where all cases are run)",
     )
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="show every case with its program and evidence"
@@ -75,30 +71,19 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.set_defaults(execute=execute)
 
 
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_JOBS}")
-    return int(text)
-
-
-def _report(text: str) -> tuple[str, Path]:
-    kind, _, path = text.partition("=")
-    if kind not in REPORTS or not path:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not KIND=PATH with one of: {', '.join(REPORTS)}"
-        )
-    return kind, Path(path)
-
-
 def execute(arguments: argparse.Namespace) -> int:
     """Run, print, write; the exit code says what came of it."""
-    specification = codemode_spec.shipped()
-    cases = select(specification, arguments)
-    for _, path in arguments.report:
-        _try(path)
-    target = target_of(arguments.target, arguments.profile)
-    name = role_name(target, arguments.role)
+    specification = with_cases(codemode_spec.shipped(), arguments.cases)
+    chosen = select(specification, arguments)
+    writing.check(arguments.report)
+    target = chosen_target(arguments.target, arguments.profile)
+    # Before the shard is cut out: all shards of one run are of one role.
+    name = role_for(target, arguments.role, chosen)
+    cases, plan = planned([case for case in chosen if name in case.roles], arguments)
+    comparison = baselining.comparison(arguments, target.name, name)
+    comparison.finish(specification.cases)
     installed = install(target, _say)
+    raw: list[CaseVerdict] = []
     with contextlib.ExitStack() as open_roles:
         roles = [open_roles.enter_context(role_of(installed, name)) for _ in range(arguments.jobs)]
         identity = roles[0].start()
@@ -108,59 +93,57 @@ def execute(arguments: argparse.Namespace) -> int:
             identity,
             roles[0].effective,
             datetime.now(UTC).isoformat(timespec="seconds"),
-            of=len(specification.cases),
+            of=sum(name in case.roles for case in specification.cases.values()),
             role=name,
+            plan=plan,
+            comparison=comparison,
         )
         terminal = Terminal(summary)
         terminal.begin()
         started = time.monotonic()
         try:
-            for verdict in run_cases(roles, identity, specification, cases, name):
-                summary.verdicts.append(verdict)
-                terminal.case(verdict)
+            _run(roles, summary, cases, terminal, raw, fail_fast=arguments.fail_fast)
+            if arguments.measure or summary.complete:
+                probe(roles[0], summary)
         except KeyboardInterrupt:
             summary.interrupted = True
         summary.seconds = time.monotonic() - started
-    single = len(cases) == 1
-    terminal.end(details=arguments.verbose or single)
-    for kind, path in arguments.report:
-        _write(path, REPORTS[kind](summary))
+    if arguments.update_baseline and not summary.interrupted:
+        _say(baselining.update(summary, raw, arguments.issue))
+    terminal.end(details=arguments.verbose or len(cases) == 1)
+    writing.write(arguments.report, json_report.report(summary))
     return summary.exit_code
 
 
-def target_of(name: str | None, profile: str | None) -> Target:
-    """The target of `--target` and `--profile`; UsageError where they do not fit."""
-    known = codemode_spec.shipped().tables.profiles
-    if profile is not None and profile not in known:
-        raise UsageError(f"--profile {profile}: it is one of {', '.join(sorted(known))}")
-    if name is None:
-        return find_target(REFERENCE if profile is None else reference_of(profile))
-    target = find_target(name)
-    if profile not in (None, target.profile):
-        has = f"the profile {target.profile}" if target.profile else "no profile"
-        raise UsageError(f"--profile {profile}: {target.file} declares {has}")
-    return target
+def _run(  # noqa: PLR0913  what a run is made of
+    roles: Sequence[Role],
+    summary: Summary,
+    cases: Sequence[Case],
+    terminal: Terminal,
+    raw: list[CaseVerdict],
+    *,
+    fail_fast: bool,
+) -> None:
+    repeat = summary.plan.repeat if summary.plan else 1
+    verdicts = run_cases(
+        roles, summary.identity, summary.specification, cases, summary.role, repeat
+    )
+    with contextlib.closing(verdicts):
+        for verdict in verdicts:
+            raw.append(verdict)
+            counted = summary.add(verdict)
+            terminal.case(counted)
+            if fail_fast and _decides(counted) and len(summary.verdicts) < len(cases):
+                summary.stopped = f"stopped at the first failure, {counted.case.id}"
+                return
+
+
+def _decides(entry: CaseVerdict) -> bool:
+    """Whether the exit code cannot be 0 any more."""
+    return entry.verdict is Verdict.ERROR or any(
+        layer.verdict in (Verdict.FAIL, Verdict.FLAKY) and layer.decides for layer in entry.layers
+    )
 
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
-
-
-def _try(path: Path) -> None:
-    """Find out before a long run that a report cannot be written."""
-    if not path.parent.is_dir():
-        raise UsageError(f"--report {path}: there is no folder {path.parent}; make it first")
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UsageError(f"--report {path}: no file can be written there; choose another place")
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: a reader never sees half a report."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise UsageError(f"--report {path}: {error.strerror}; choose another place") from None

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import json
+from importlib.resources import files
 from typing import TYPE_CHECKING
+
+from codemode_spec.revisions import FOLDER, age
 
 from codemode_conformance.failures import UsageError
 
@@ -48,6 +52,19 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         metavar="CLASS",
         help="cases that judge a requirement of this class, as containment",
     )
+    chosen.add_argument(
+        "--requirement",
+        action="append",
+        default=[],
+        type=str.upper,
+        metavar="ID",
+        help="cases that judge this requirement; may be given more than once",
+    )
+    chosen.add_argument(
+        "--since-revision",
+        metavar="REVISION",
+        help="cases that are new or changed since this frozen revision of the specification",
+    )
 
 
 def select(specification: Specification, arguments: argparse.Namespace) -> list[Case]:
@@ -58,17 +75,40 @@ def select(specification: Specification, arguments: argparse.Namespace) -> list[
     classes = {item.klass for item in specification.requirements.values()}
     _known("--area", arguments.area, areas)
     _known("--class", arguments.classes, classes)
+    for name in arguments.requirement:
+        if name not in specification.requirements:
+            near = nearest(name, specification.requirements)
+            raise UsageError(f"--requirement {name}: there is no such requirement{near}")
+    older = _older(arguments.since_revision)
     chosen = [
         case
         for name, case in cases.items()
         if (not arguments.case or name in wanted_ids)
         and (not arguments.area or case.area in arguments.area)
         and (not arguments.classes or _classes(case, specification) & set(arguments.classes))
+        and (
+            not arguments.requirement
+            or set(case.requirements.values()) & set(arguments.requirement)
+        )
+        and older.get(name) != specification.digests[name]
         and all(word.lower() in f"{name} {case.title}".lower() for word in arguments.words)
     ]
     if not chosen:
         raise UsageError("no case is chosen by all of that; `cmconf list` shows them all")
     return chosen
+
+
+def _older(revision: str | None) -> dict[str, str]:
+    """The digests that cases had in this frozen revision; none are older than no revision."""
+    if revision is None:
+        return {}
+    entries = list((files("codemode_spec") / FOLDER).iterdir())
+    known = {e.name.removesuffix(".json"): e for e in entries if e.name != "index.json"}
+    if revision not in known:
+        there = ", ".join(sorted(known, key=age))
+        raise UsageError(f"--since-revision {revision}: it is not frozen; known: {there}")
+    digests: dict[str, str] = json.loads(known[revision].read_text(encoding="utf-8"))["cases"]
+    return digests
 
 
 def _classes(case: Case, specification: Specification) -> set[str]:

@@ -7,21 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import codemode_spec
+from codemode_spec import DEFAULT_PROFILE
 
 from codemode_conformance import recordings
 from codemode_conformance.commands.selection import add_selection, select
-from codemode_conformance.engine import Engine
 from codemode_conformance.failures import UsageError
 from codemode_conformance.install import install
+from codemode_conformance.recordings import Recorded
+from codemode_conformance.roles import BUILT, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.selftest import prove
-from codemode_conformance.target import find_target
+from codemode_conformance.target import find_target, reference_of
 from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     import argparse
 
-    from codemode_spec import Specification
+    from codemode_spec import Case, Specification
+
+    from codemode_conformance.verdicts import CaseVerdict
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,7 +41,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--record",
         type=Path,
         metavar="FILE",
-        help="first run the reference and write its observations to FILE",
+        help="first run the reference in each profile and write its observations to FILE",
     )
     parser.set_defaults(execute=execute)
 
@@ -69,16 +73,31 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _record(specification: Specification, path: Path) -> None:
-    installed = install(find_target("reference"), lambda line: print(line, file=sys.stderr))
-    with Engine(installed) as engine:
-        identity = engine.start()
-        verdicts = list(run_cases([engine], identity, specification, specification.cases.values()))
+    """Each case from the reference in its default profile, else in the first that is asked it."""
+    entries: dict[str, Recorded] = {}
+    others = sorted(set(specification.tables.profiles) - {DEFAULT_PROFILE})
+    for profile in (DEFAULT_PROFILE, *others):
+        left = [case for case in specification.cases.values() if case.id not in entries]
+        for entry in _run(specification, profile, left):
+            if entry.verdict is Verdict.PASS:
+                digest = specification.digests[entry.case.id]
+                entries[entry.case.id] = Recorded(digest, entry.observation, profile)
+    path.write_text(recordings.dump(entries.values()), encoding="utf-8")
+
+
+def _run(specification: Specification, profile: str, cases: list[Case]) -> list[CaseVerdict]:
+    target = find_target(reference_of(profile))
+    installed = install(target, lambda line: print(line, file=sys.stderr))
+    verdicts: list[CaseVerdict] = []
+    left = {case.id: case for case in cases}
+    for name in target.roles:
+        asked = [left.pop(case.id) for case in list(left.values()) if name in case.roles]
+        if name not in BUILT or not asked:
+            continue
+        with role_of(installed, name) as role:
+            identity = role.start()
+            verdicts += run_cases([role], identity, specification, asked, name)
     bad = [entry.case.id for entry in verdicts if entry.verdict in (Verdict.FAIL, Verdict.ERROR)]
     if bad:
-        raise UsageError(f"the reference does not pass {', '.join(bad)}; record when it does")
-    entries = [
-        (specification.digests[entry.case.id], entry.observation)
-        for entry in verdicts
-        if entry.verdict is Verdict.PASS
-    ]
-    path.write_text(recordings.dump(entries), encoding="utf-8")
+        raise UsageError(f"{target.name} does not pass {', '.join(bad)}; record when it does")
+    return verdicts

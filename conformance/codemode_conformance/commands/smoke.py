@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import codemode_spec
 
+from codemode_conformance.engine import Engine
 from codemode_conformance.install import install
 from codemode_conformance.roles import add_role, role_name, role_of
 from codemode_conformance.running import run_cases
@@ -24,6 +25,10 @@ STEPS: Final = {
     "tim.sync-loop": "a loop is stopped; pass `wall_time_ms` on",
 }
 """The cases, from the simplest on, with what each shows and where to look if it does not hold."""
+
+
+PING_SECONDS: Final = 5.0
+PING: Final = "a ping is answered while nothing runs; answer `ping` with `pong`"
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,6 +52,10 @@ def execute(arguments: argparse.Namespace) -> int:
     with role_of(installed, name) as role:
         identity = role.start()
         print(f"ok    {target.name} {target.version} started, its claims have links")
+        if isinstance(role, Engine):
+            role.start()
+            held = role.ping(PING_SECONDS)
+            print("ok    a ping is answered" if held else f"FAIL  {PING}")
         cases = [specification.cases[step] for step in STEPS]
         for entry in run_cases([role], identity, specification, cases, name):
             outcome = next(layer for layer in entry.layers if layer.layer == "outcome")

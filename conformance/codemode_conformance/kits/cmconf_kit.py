@@ -18,7 +18,7 @@ import types
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 _OUT = os.dup(1)  # a program in this process may close or replace the descriptor itself
 _NODES, _DEPTH, _MARKS = 1 << 20, 256, 1000  # what a target hands over may have no bound of its own
@@ -143,7 +143,15 @@ class HostError(Exception):
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
-        self.code = code
+        self.code, self.effects = code, dict[str, list[str]]()
+
+
+class Answer(NamedTuple):
+    """What a host call gives: its value, or a program to run; and what it tells of itself."""
+
+    value: Any
+    nested: str | None
+    effects: dict[str, list[str]]
 
 
 def _wire(value: Any) -> dict[str, Any]:
@@ -176,17 +184,25 @@ class Run:
 
     async def call(self, op: str, args: Any = ABSENT) -> Any:
         """Forward one host call: the host's value, ABSENT where it has none, or HostError."""
+        return (await self.ask(op, args)).value
+
+    async def ask(self, op: str, args: Any = ABSENT) -> Answer:
+        """Do the same for an adapter that has `op.nested` or `op.effects`."""
         self.last += 1
         c, answer = self.last, self.loop.create_future()
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())
         self.calls[c] = answer
         self.adapter.emit("call", r=self.r, c=c, op=op, args=_wire(args))
         try:
-            return await answer
+            return Answer(*await answer)
         except asyncio.CancelledError:
             if self.calls.pop(c, None) and "call_cancelled" in self.adapter.capabilities:
                 self.adapter.emit("call_cancelled", r=self.r, c=c)
             raise
+
+    def progress(self, **parts: Any) -> None:
+        """Tell of the progress of a program: `current`, and perhaps `total` and `message`."""
+        self.adapter.emit("progress", r=self.r, **parts)
 
     def call_from_thread(self, op: str, args: Any = ABSENT) -> Any:
         """Do the same from another thread, for a target that blocks the one it runs in."""
@@ -218,8 +234,10 @@ class _Adapter:
         self.key = key
         self.emit("identity", **self.identity)
 
-    async def on_open(self, s: Any, policy: dict[str, Any], ops: list[Any]) -> None:
-        session = await self.opener(policy, ops, s)
+    async def on_open(
+        self, s: Any, policy: dict[str, Any], ops: list[Any], host: dict[str, Any] | None = None
+    ) -> None:
+        session = await self.opener(policy, ops, s, *([host] if host else []))
         if not isinstance(session, dict):
             self.sessions[s] = session
             default = {"effective": {}, "unknown": [], "prelude": "", "wrap": ["", ""]}
@@ -253,6 +271,8 @@ class _Adapter:
         value: Any = None,
         odd: list[Any] | None = None,
         error: dict[str, str] | None = None,
+        nested: str | None = None,
+        effects: dict[str, list[str]] | None = None,
     ) -> None:
         calls = self.runs[r].calls if r in self.runs else {}
         unknown = [kind for _, kind in odd or () if kind not in HOST_VALUES]
@@ -260,9 +280,12 @@ class _Adapter:
             self.emit("unsupported", of="return", r=r, fields=unknown)
         elif c in calls and not calls[c].done():  # any other is late, unknown, or just cancelled
             if ok:
-                calls[c].set_result(build(value, odd or []) if present else ABSENT)
+                built = build(value, odd or []) if present else ABSENT
+                calls[c].set_result((built, nested, effects or {}))
             else:
-                calls[c].set_exception(HostError(**(error or {})))
+                failure = HostError(**(error or {}))
+                failure.effects |= effects or {}
+                calls[c].set_exception(failure)
             del calls[c]
 
     async def on_cancel(self, r: Any) -> None:
@@ -271,6 +294,10 @@ class _Adapter:
             await run.session.cancel(run)
         elif run:
             self.emit("unsupported", of="cancel", r=r)
+
+    async def on_advance(self, s: Any, ms: int) -> None:
+        await self.sessions[s].advance(ms)
+        self.emit("advanced", s=s)
 
     async def on_ping(self, n: int) -> None:
         self.emit("pong", n=n)

@@ -1,23 +1,35 @@
-"""The JSON report; its schema is `report.schema.json`."""
+"""The JSON report, from which all others are made; its schema is `report.schema.json`."""
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codemode_conformance import compare, layers
 from codemode_conformance.escape import for_shell
+from codemode_conformance.failure_kinds import kind_of
+from codemode_conformance.outcomes import suite_version
 from codemode_conformance.roles import role_name
-from codemode_conformance.summary import suite_version, this_platform
+from codemode_conformance.summary import this_platform
 from codemode_conformance.target import SHIPPED
+from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections import Counter
+    from collections.abc import Iterable
+
+    from codemode_spec import Requirement
 
     from codemode_conformance.observation import Run
     from codemode_conformance.summary import Summary
-    from codemode_conformance.verdicts import CaseVerdict, LayerVerdict, Verdict
+    from codemode_conformance.target import Target
+    from codemode_conformance.verdicts import CaseVerdict, LayerVerdict
+
+PROGRAM_CHARACTERS = 4_000
+_HEAD_CHARACTERS = 400
+_FAILED = (Verdict.FAIL, Verdict.FLAKY, Verdict.XFAIL)
 
 
 def reproduction(summary: Summary, case: str, program: str = "cmconf") -> str:
@@ -41,6 +53,7 @@ def report(summary: Summary) -> dict[str, Any]:
             "name": summary.target.name,
             "title": summary.target.title,
             "version": summary.target.version,
+            "file": shown_file(summary.target),
             "file_digest": summary.target.digest,
             "identity": {
                 "language": list(identity.languages),
@@ -61,24 +74,101 @@ def report(summary: Summary) -> dict[str, Any]:
         "platform": this_platform(),
         "started": summary.started,
         "seconds": round(summary.seconds, 3),
-        "selection": {
-            "role": summary.role,
-            "cases": len(summary.verdicts),
-            "of": summary.of,
-            "complete": len(summary.verdicts) == summary.of,
-        },
+        **_plan(summary),
         "interrupted": summary.interrupted,
         "exit_code": summary.exit_code,
         "totals": _counts(summary.totals),
         "classes": {name: _counts(counts) for name, counts in sorted(summary.classes.items())},
         "not_judged": [item.id for item in summary.not_judged],
+        **_surroundings(summary),
+        "areas": _area_titles({entry.case.area for entry in summary.verdicts}),
+        "requirements": _requirements(summary),
         "cases": [_case(summary, entry) for entry in summary.verdicts],
     }
 
 
-def text(summary: Summary) -> str:
-    """The report as it is written to a file."""
-    return json.dumps(report(summary), ensure_ascii=True, indent=1) + "\n"
+def shown_file(target: Target) -> str:
+    """The target file as a report names it: relative where it lies below, else its name alone."""
+    here = Path.cwd()
+    if target.file.is_relative_to(here):
+        return target.file.relative_to(here).as_posix()
+    return f"{target.folder.name}/{target.file.name}"
+
+
+def _plan(summary: Summary) -> dict[str, Any]:
+    plan = summary.plan
+    selection = {
+        "role": summary.role,
+        "cases": len(summary.verdicts),
+        "of": summary.of,
+        "complete": summary.complete,
+    }
+    if plan is None:
+        return {"selection": selection}
+    selection |= {"chosen": plan.chosen, "filters": list(plan.filters)}
+    if plan.shard is not None:
+        selection["shard"] = {"number": plan.shard[0], "of": plan.shard[1]}
+    found = {"selection": selection, "seed": plan.seed, "repeat": plan.repeat}
+    return found | ({"stopped": summary.stopped} if summary.stopped else {})
+
+
+def _surroundings(summary: Summary) -> dict[str, Any]:
+    """What stands beside the verdicts: baseline, disputes, powers, and the accuracy of limits."""
+    found: dict[str, Any] = {}
+    comparison, powers = summary.comparison, summary.powers
+    if comparison.baseline is not None:
+        found["baseline"] = {
+            "file": comparison.baseline.file.name,
+            "digest": comparison.baseline.digest,
+            "entries": len(comparison.baseline.entries),
+            "problems": [
+                {
+                    "case": one.entry.case,
+                    **({"layer": one.entry.layer} if one.entry.layer else {}),
+                    "problem": one.problem,
+                    "text": one.text,
+                }
+                for one in comparison.complaints
+            ],
+        }
+    found["disputed"] = [
+        {name: value for name, value in asdict(one).items() if value is not None}
+        for one in summary.disputed
+    ]
+    found["capabilities"] = {
+        "declared": sorted(summary.identity.capabilities),
+        "undeclared": [asdict(power) for power in powers.undeclared],
+        "false_claims": [asdict(power) for power in powers.false_claims],
+        "probed": list(powers.probed),
+    }
+    return found | {"accuracy": [asdict(measured) for measured in summary.accuracy]}
+
+
+def _area_titles(areas: Iterable[str]) -> dict[str, str]:
+    """The titles of areas, as their documents begin; reading all of YAML would take long."""
+    found = {}
+    for area in sorted(areas):
+        entry = files("codemode_spec") / "requirements" / f"{area.lower()}.yaml"
+        if entry.is_file():
+            head = entry.read_text(encoding="utf-8")[:_HEAD_CHARACTERS]
+            title = next((x for x in head.splitlines() if x.startswith("title: ")), "")
+            found[area] = title.removeprefix("title: ")
+    return found
+
+
+def _requirements(summary: Summary) -> dict[str, Any]:
+    named: dict[str, Requirement] = {item.id: item for item in summary.not_judged}
+    named |= {layer.requirement.id: layer.requirement for layer in summary.layers}
+    return {
+        name: {
+            "area": item.area,
+            "class": item.klass,
+            "level": item.level,
+            "text": item.text,
+            "why": item.why,
+        }
+        for name, item in sorted(named.items())
+    }
 
 
 def _counts(counts: Counter[Verdict]) -> dict[str, int]:
@@ -90,13 +180,16 @@ def _case(summary: Summary, entry: CaseVerdict) -> dict[str, Any]:
     return {
         "id": entry.case.id,
         "title": entry.case.title,
+        "area": entry.case.area,
         "digest": summary.specification.digests.get(entry.case.id, ""),
         "verdict": str(entry.verdict),
         "seconds": round(entry.seconds, 3),
+        **({"repeats": _counts(Counter(entry.repeats))} if entry.repeats else {}),
         "layers": [_layer(layer) for layer in entry.layers],
         "evidence": {
             "runs": [_run(run) for run in (*seen.runs, *seen.then)],
             "after": str(seen.after),
+            "after_detail": seen.after_detail,
             "canaries": [asdict(hit) for hit in seen.canaries],
             "notes": list(seen.notes),
         },
@@ -112,6 +205,7 @@ def _layer(layer: LayerVerdict) -> dict[str, Any]:
         "class": layer.requirement.klass,
         "level": layer.requirement.level,
         "verdict": str(layer.verdict),
+        **({"kind": kind_of(layer)} if layer.verdict in _FAILED else {}),
         **{
             name: text
             for name, text in (
@@ -124,13 +218,19 @@ def _layer(layer: LayerVerdict) -> dict[str, Any]:
     }
 
 
+def cut_program(program: str) -> str:
+    """The program, or as much of its start as a report holds."""
+    whole = len(program) <= PROGRAM_CHARACTERS
+    return program if whole else program[:PROGRAM_CHARACTERS] + "…"
+
+
 def _run(run: Run) -> dict[str, Any]:
     return {
         "end": str(run.end),
         "stage": run.stage,
         "elapsed_ms": round(run.elapsed_ms, 1),
         "described": layers.describe(run),
-        "program": run.program if len(run.program) <= 4_000 else run.program[:4_000] + "…",
+        "program": cut_program(run.program),
         "calls": [
             {
                 "number": call.number,

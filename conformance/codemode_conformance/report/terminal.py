@@ -5,14 +5,17 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from codemode_conformance.compare import SHOWN
 from codemode_conformance.escape import for_terminal
 from codemode_conformance.layers import describe
+from codemode_conformance.outcomes import suite_version
 from codemode_conformance.report.json_report import reproduction
-from codemode_conformance.summary import suite_version, this_platform
+from codemode_conformance.report.words import CONCLUSIONS, NO_CONCLUSION, counted
+from codemode_conformance.summary import this_platform
 from codemode_conformance.verdicts import LOOK_AT, Verdict
 
 if TYPE_CHECKING:
@@ -79,11 +82,14 @@ class Terminal:
 
     def case(self, entry: CaseVerdict) -> None:
         """One mark for one case."""
-        if entry.case.area != self._area:
+        plan = self._summary.plan
+        # Shuffled cases are of another area each time.
+        area = f"seed {plan.seed}" if plan is not None and plan.seed else entry.case.area
+        if area != self._area:
             if self._area:
                 self._blank()
-            self._print(f"{entry.case.area}  ", end="")
-            self._area = entry.case.area
+            self._print(f"{area}  ", end="")
+            self._area = area
         self._print(MARKS[entry.verdict], end="", flush=True)
 
     def end(self, *, details: bool = False) -> None:
@@ -97,6 +103,7 @@ class Terminal:
             self._blank()
         for entry in self._summary.verdicts if details else self._summary.failures:
             self._entry(entry, details=details)
+        self._beside()
         self._counts()
         self._reasons()
         self._conclusion()
@@ -140,6 +147,32 @@ class Terminal:
         for note in seen.notes[:20]:
             self._wrap(f"  note      {note}", 12)
 
+    def _beside(self) -> None:
+        """What stands beside the verdicts: the baseline, powers, disputes, and flaky cases."""
+        summary = self._summary
+        told: dict[str, list[str]] = {
+            "the baseline does not hold:": [
+                f"{one.entry.named}: {one.problem}: {one.text}"
+                for one in summary.comparison.complaints
+            ],
+            "undeclared powers:": [f"{p.name}: {p.text}" for p in summary.powers.undeclared],
+            "false claims:": [f"{p.name}: {p.text}" for p in summary.powers.false_claims],
+            "disputed, and not judged:": [
+                f"{one.case}: {one.reason} ({one.link})" for one in summary.disputed
+            ],
+            "not the same in all runs:": [
+                f"{entry.case.id}: {counted(Counter(map(str, entry.repeats)))}"
+                for entry in summary.verdicts
+                if len(set(entry.repeats)) > 1
+            ],
+        }
+        for heading, lines in told.items():
+            if lines:
+                self._print(heading)
+                for line in lines:
+                    self._wrap(f"  {line}", 4)
+                self._blank()
+
     def _counts(self) -> None:
         cells = "".join(f"{verdict.value:>13}" for verdict in _COLUMNS)
         self._print(f"{'class':<12}{cells}")
@@ -160,10 +193,12 @@ class Terminal:
         summary = self._summary
         totals = summary.totals
         counts = ", ".join(f"{totals[verdict]} {verdict}" for verdict in MARKS if totals[verdict])
-        words = {0: "conforming", 1: "not conforming", 130: "interrupted"}
-        word = words.get(summary.exit_code, "no verdict on the whole")
-        done = len(summary.verdicts)
-        part = f" (part of the suite: {done} of {summary.of} cases)" if done < summary.of else ""
+        word = CONCLUSIONS.get(summary.exit_code, NO_CONCLUSION)
+        done, plan = len(summary.verdicts), summary.plan
+        parts = [f"shard {plan.shard[0]} of {plan.shard[1]}"] if plan and plan.shard else []
+        parts += [f"part of the suite: {done} of {summary.of} cases"] if done < summary.of else []
+        parts += [summary.stopped] if summary.stopped else []
+        part = f" ({'; '.join(parts)})" if parts else ""
         self._blank()
         self._wrap(
             f"{summary.target.name} {summary.target.version}: {word}{part}; "

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from codemode_conformance.engine import Engine
 from codemode_conformance.failures import UsageError
+from codemode_conformance.roles.parent import ParentRole
+from codemode_conformance.roles.worker import WorkerRole
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from codemode_spec import Case
@@ -17,9 +19,10 @@ if TYPE_CHECKING:
     from codemode_conformance.identity import Identity
     from codemode_conformance.install import Installed
     from codemode_conformance.target import Target
+    from codemode_conformance.transcript import Transcript
     from codemode_conformance.trial import Attempt
 
-BUILT: Final = ("engine", "server")
+BUILT: Final = ("engine", "server", "worker", "parent")
 
 
 class Role(Protocol):
@@ -66,11 +69,32 @@ def role_name(target: Target, wanted: str | None = None) -> str:
     raise UsageError(f"--role {wanted or '...'}: {target.file} offers {have}")
 
 
-def role_of(installed: Installed, name: str) -> Role:
-    """The role of this name, not started."""
+def role_for(target: Target, wanted: str | None, cases: Iterable[Case]) -> str:
+    """The role in which these cases are put to the target; UsageError where none of them can be.
+
+    Without a wish it is the first that the target offers and any of the cases is for.
+    """
+    there = {role for case in cases for role in case.roles}
+    name = role_name(target, wanted)
+    if wanted is None and name not in there:
+        offered = [role for role in target.roles if role in BUILT and role in there]
+        name = offered[0] if offered else name
+    if name not in there:
+        raise UsageError(
+            f"no chosen case is for the {name} role; they are for: {', '.join(sorted(there))}"
+        )
+    return name
+
+
+def role_of(installed: Installed, name: str, transcript: Transcript | None = None) -> Role:
+    """The role of this name, not started; `transcript` gets every message of it."""
     if name == "server":
         # Here, because the SDK is slow to load and only this role needs it.
         from codemode_conformance.server.role import ServerRole  # noqa: PLC0415
 
-        return ServerRole(installed)
-    return Engine(installed)
+        return ServerRole(installed, transcript=transcript)
+    if name == "parent":
+        return ParentRole(installed, transcript)
+    if name == "worker":
+        return WorkerRole(installed)
+    return Engine(installed, transcript)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from codemode_conformance.process import Caps, Event, Process
     from codemode_conformance.server.wire import Streams
     from codemode_conformance.target import Server
+    from codemode_conformance.transcript import Transcript
 
 NOTES: Final = 20
 REASON_SECONDS: Final = 0.5
@@ -54,7 +55,13 @@ class Gone:
 class Connection:
     """A connection to one server. Everything runs on one event loop, in the caller's thread."""
 
-    def __init__(self, server: Server, values: Mapping[str, str], caps: Caps | None = None) -> None:
+    def __init__(
+        self,
+        server: Server,
+        values: Mapping[str, str],
+        caps: Caps | None = None,
+        transcript: Transcript | None = None,
+    ) -> None:
         self.gone: Gone | None = None
         self.notes: list[str] = []
         self.calls = 0
@@ -62,7 +69,7 @@ class Connection:
         self.premises = Premises({**values, **port})
         self._server = server
         self._caps = caps
-        self._tap = Tap(self._strange)
+        self._tap = Tap(self._strange, transcript)
         self._process: Process | None = None
         self._pump: Pump | None = None
         self._wire: StdioWire | HttpWire | None = None
@@ -131,6 +138,19 @@ class Connection:
             return raw
         # Made by the SDK: the connection closed, or something else than an answer came.
         return None if error.code == mcp.CONNECTION_CLOSED else error
+
+    async def tools(self, seconds: float) -> list[dict[str, Any]]:
+        """The tools of the server, as it lists them on its first page; StartError."""
+        assert self._session is not None
+        task = asyncio.ensure_future(self._session.list_tools())
+        await asyncio.wait({task}, timeout=seconds)
+        error = task.exception() if task.done() and not task.cancelled() else None
+        found = None if error is not None or not task.done() else task.result()
+        await abandon(task)
+        if found is None:
+            why = told(error) if error is not None else f"no answer within {seconds:g} s"
+            raise StartError(f"its tools cannot be listed: {why}")
+        return [tool.model_dump(by_alias=True, mode="json") for tool in found.tools]
 
     async def cancel(self, request: Request) -> None:
         """Tell the server that the request is cancelled."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from codemode_conformance.install import Installed
     from codemode_conformance.process import Caps
     from codemode_conformance.target import Server
+    from codemode_conformance.transcript import Transcript
 
 
 class ServerRole:
@@ -32,7 +33,12 @@ class ServerRole:
     a method of it does. Not to be shared between threads.
     """
 
-    def __init__(self, installed: Installed, caps: Caps | None = None) -> None:
+    def __init__(
+        self,
+        installed: Installed,
+        caps: Caps | None = None,
+        transcript: Transcript | None = None,
+    ) -> None:
         server = installed.target.server
         if server is None:
             raise StartError(f"{installed.target.file}: the target has no [server]")
@@ -42,6 +48,7 @@ class ServerRole:
         self._installed = installed
         self._server: Server = server
         self._caps = caps
+        self._transcript = transcript
         self._pace = Pace(server.rate_limit)
         self._connection: Connection | None = None
         self._identity: Identity | None = None
@@ -112,7 +119,7 @@ class ServerRole:
                 runner.close()
 
     async def _connect(self) -> Connection:
-        connection = Connection(self._server, self._installed.values, self._caps)
+        connection = Connection(self._server, self._installed.values, self._caps, self._transcript)
         await connection.open()
         return connection
 

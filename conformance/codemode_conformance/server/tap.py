@@ -14,6 +14,8 @@ from codemode_conformance.escape import quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from codemode_conformance.transcript import Transcript
+
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
@@ -29,8 +31,9 @@ class RawAnswer:
 class Tap:
     """Follows one connection; `note` gets a text for each thing that the protocol forbids."""
 
-    def __init__(self, note: Callable[[str], None]) -> None:
+    def __init__(self, note: Callable[[str], None], transcript: Transcript | None = None) -> None:
         self.strange = note
+        self._transcript = transcript
         self._open: dict[int | str, str] = {}
         self._answered: set[int | str] = set()
         self._answers: dict[int | str, RawAnswer] = {}
@@ -38,6 +41,8 @@ class Tap:
 
     def sent(self, message: Mapping[str, Any]) -> None:
         """A message that the client sends."""
+        if self._transcript is not None:
+            self._transcript.sent(message)
         if "id" in message and "method" in message:
             self.last_id = message["id"]
             self._open[message["id"]] = message["method"]
@@ -58,6 +63,8 @@ class Tap:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             self.strange(f"a line that is no message: {quoted(data)}")
             return None
+        if self._transcript is not None:
+            self._transcript.received(message)
         if "method" in message:
             return message
         return message if self._is_wanted(message, cut=shallow) else None

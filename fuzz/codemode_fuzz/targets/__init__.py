@@ -9,11 +9,24 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+def _modules(package: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{package}.{name}" for name in names)
+
+
 INSTRUMENTED: Final = {
-    "frames": tuple(
-        f"codemode_reference.{module}"
-        for module in ("lines", "strict_json", "frames", "policy", "protocol", "values")
+    "frames": _modules(
+        "codemode_reference", "lines", "strict_json", "frames", "policy", "protocol", "values"
     ),
+    "parent": _modules(
+        "codemode_reference",
+        *("session", "calls", "ledger", "claims", "protocol", "evidence", "lines", "frames"),
+        *("strict_json", "values", "arguments", "errors"),
+    ),
+    "values": _modules("codemode_reference", "values", "strict_json"),
+    "policy": _modules("codemode_reference", "policy"),
+    "adapter": _modules("codemode_conformance", "messages", "lines"),
+    "targetfile": _modules("codemode_conformance", "target"),
 }
 """The targets, with the modules whose coverage guides the fuzzer: known before they are loaded."""
 

@@ -6,14 +6,16 @@ const made = new WeakMapConstructor();
 const doubtful = new WeakSetConstructor();
 const OVERFLOW = "Maximum call stack size exceeded";
 
+// Getters that stand for a data property, with its value: see js/frozen.js.
+const standing = new WeakMapConstructor();
+
 // A string that stands in a data property of `found` or of a prototype; undefined without one.
 const dataText = (found, key) => {
   for (let object = found; object !== null; object = getPrototypeOf(object)) {
     const property = getOwnPropertyDescriptor(object, key);
     if (property === undefined) continue;
-    return owns(property, "value") && typeof property.value === "string"
-      ? property.value
-      : undefined;
+    const value = owns(property, "value") ? property.value : get(standing, property.get);
+    return typeof value === "string" ? value : undefined;
   }
   return undefined;
 };

@@ -117,7 +117,7 @@ const enter = (value, key, node, up) => {
   const length = list ? lengthOf(object) : keys.length;
   append(node, list ? "[" : "{", 1, LARGEST);
   const level = up === null ? 1 : up.level + 1;
-  return { __proto__: null, object, node, up, level, keys, length, index: 0 };
+  return { __proto__: null, object, node, up, level, keys, length, index: 0, any: false };
 };
 
 // So many times too deep is not read to the end: engines have died of that.
@@ -145,8 +145,11 @@ const readAll = (root, top, limit, progress) => {
     frame.index++;
     const key = keys === null ? "" + index : keys[index];
     if (keys === null && !owns(object, key)) throw NOT_JSON;
-    const before = (index > 0 ? "," : "") + (keys === null ? "" : quote(key) + ":");
+    const name = keys === null ? "" : quote(key) + ":";
     const value = object[key];
+    if (value === undefined && keys !== null && session.omits) continue;
+    const before = (frame.any ? "," : "") + name;
+    frame.any = true;
     const piece = scalar(value);
     const ready = piece === null ? before : before + piece;
     append(node, ready, byteLength(ready), limit);

@@ -18,10 +18,12 @@ from codemode_reference.server.stdio import claimed, streams
 from codemode_reference.server.tools import Tools
 from codemode_reference.strict_json import NotStrictError
 from codemode_reference.strict_json import read as read_strictly
+from codemode_reference.surface import Surface
+from codemode_reference.workers import StartedAhead
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from codemode_reference.operations import Operation
     from codemode_reference.repositories import Repository
@@ -46,12 +48,25 @@ def serve(options: Namespace, version: str) -> int:
         operations,
         profile=options.profile,
         require_hardening=options.require_hardening,
-        started_ahead=1 if programs else 0,
+        surface=Surface(prefix=options.prefix),
+        started_ahead=_ahead(policy) if programs else 0,
     )
-    return asyncio.run(_serve(parent, version, programs=programs))
+    grouped = load_tables().profiles[options.profile].alternatives["arguments"] == "positional"
+    prefix = options.prefix if programs and grouped else None
+    return asyncio.run(_serve(parent, version, programs=programs, prefix=prefix))
 
 
-async def _serve(parent: Parent, version: str, *, programs: bool) -> int:
+def _ahead(policy: Mapping[str, int]) -> StartedAhead:
+    """The workers that wait: as the profile says, else one."""
+    idle = policy.get("pool_idle_ms")
+    return (
+        StartedAhead(1)
+        if idle is None
+        else StartedAhead(policy["pool_min"], idle_seconds=idle / 1000)
+    )
+
+
+async def _serve(parent: Parent, version: str, *, programs: bool, prefix: str | None) -> int:
     stop = asyncio.Event()
     caught: list[int] = []
 
@@ -63,7 +78,7 @@ async def _serve(parent: Parent, version: str, *, programs: bool) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal, number)
     try:
-        server = Tools(parent, programs=programs).server(version)
+        server = Tools(parent, programs=programs, prefix=prefix).server(version)
         with claimed() as (read, write):
             async with streams(read, write, stop) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())

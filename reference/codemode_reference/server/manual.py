@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from codemode_reference.operations import Catalogue
+    from codemode_reference.protection import Protection
 
 _LIMITS = (
     ("source_bytes", "bytes of program"),
@@ -33,10 +34,44 @@ A program has at most {limits}. An error that a call throws has a code, such as 
 can be caught. Return only what is needed."""
 
 
+_GROUPED_MANUAL = """\
+Runs a program in JavaScript, of which the last expression, or what it returns at its top level, is \
+the result: a JSON value. Top-level await works. There are no modules, timers, files or network. Its \
+one global is codemode, whose methods return promises and take their arguments by position, or one \
+object of them:
+
+{methods}
+codemode.call(operation, arguments) - the same by name.
+codemode.help(), codemode.<group>.help() - all methods with examples; no call.
+codemode.reportProgress(current, total, message) - for people; no call.
+
+A call that fails gives {{success: false, code, operation}}. A read-only invocation refuses all that \
+may write. A program has at most {limits}. Each runs alone in a process of its own ({isolation}). \
+Return only what is needed."""
+
+
+def grouped_manual(catalogue: Catalogue, policy: Mapping[str, int], protection: Protection) -> str:
+    """How to write a program for a tool whose API has groups, and what isolates it."""
+    methods = "\n".join(map(_placed_method, catalogue.described()))
+    limits = ", ".join(f"{policy[row]} {unit}" for row, unit in _LIMITS if row in policy)
+    isolation = "hardened by the kernel" if protection.protected else "not protected by the kernel"
+    return _GROUPED_MANUAL.format(methods=methods, limits=limits, isolation=isolation)
+
+
+def _placed_method(entry: Mapping[str, Any]) -> str:
+    schema = entry["arguments"]
+    required = schema.get("required", ())
+    names = (f"{name}{'' if name in required else '?'}" for name in schema.get("properties", {}))
+    place = ".".join(part for part in ("codemode", entry.get("group"), entry["method"]) if part)
+    others = [*entry.get("aliases", ()), *entry.get("shortcuts", ())]
+    also = f" (also {', '.join(others)})" if others else ""
+    return f"{place}({', '.join(names)}){also} - {entry['effect']}: {operation_manual(entry)}"
+
+
 def program_manual(catalogue: Catalogue, policy: Mapping[str, int]) -> str:
     """How to write a program for the tool `code`."""
     methods = "\n".join(map(_method, catalogue.described()))
-    limits = ", ".join(f"{policy[row]} {unit}" for row, unit in _LIMITS)
+    limits = ", ".join(f"{policy[row]} {unit}" for row, unit in _LIMITS if row in policy)
     return _MANUAL.format(methods=methods, limits=limits)
 
 
@@ -47,7 +82,7 @@ def operation_manual(entry: Mapping[str, Any]) -> str:
     return " ".join([schema.get("description", ""), *examples]).strip() or entry["name"]
 
 
-def instructions(*, programs: bool) -> str:
+def instructions(*, programs: bool, tool: str) -> str:
     """What a client is told first."""
     if not programs:
         return (
@@ -55,7 +90,7 @@ def instructions(*, programs: bool) -> str:
             "that combine them."
         )
     return (
-        "Use the tool `code` for work in several steps: one program can make many calls and return "
+        f"Use the tool `{tool}` for work in several steps: one program can make many calls and return "
         "only what matters. Its description lists the methods; `return codemode.help()` gives "
         "their schemas."
     )

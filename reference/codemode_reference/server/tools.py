@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import mcp.types as mcp
 from codemode_spec.tables import load_tables
@@ -13,15 +13,20 @@ from mcp.server import Server
 
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, failure
+from codemode_reference.server.execute import ExecuteTool
 from codemode_reference.server.manual import instructions, operation_manual, program_manual
 from codemode_reference.strict_json import MAX_SAFE
 from codemode_reference.values import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from mcp.server.context import ServerRequestContext
 
+    from codemode_reference.actions import Outcome
     from codemode_reference.parent import Parent
-    from codemode_reference.session import Outcome
+
+_T = TypeVar("_T")
 
 CODE_TOOL: Final = "code"
 _NAME: Final = "codemode-reference"
@@ -30,24 +35,37 @@ _DEPTH: Final = load_tables().rows["value_depth"].absolute_maximum + 1
 
 
 class Tools:
-    """The tools of one connection: all operations, or with `programs` the tool `code` alone."""
+    """The tools of one connection: all operations, or with `programs` the tool `code` alone.
 
-    def __init__(self, parent: Parent, *, programs: bool) -> None:
+    With a `prefix` that is the one of the profile worker-rpc.
+    """
+
+    def __init__(self, parent: Parent, *, programs: bool, prefix: str | None = None) -> None:
         self._parent = parent
         self._programs = programs
-        # Snapshots and cursors of direct calls are good on this connection.
+        # Snapshots and cursors of direct calls are good on this connection, and rates are counted
+        # by it.
         self._client = secrets.randbelow(MAX_SAFE) + 1
-        self._running: set[asyncio.Task[Outcome]] = set()
+        self._execute = None if prefix is None else ExecuteTool(parent, prefix, self._client)
+        self._running: set[asyncio.Task[Any]] = set()
 
     def server(self, version: str) -> Server[Any]:
         """The SDK's server with these tools."""
         return Server(
             _NAME,
             version=version,
-            instructions=instructions(programs=self._programs),
+            instructions=self._instructions(),
             on_list_tools=self._list,
             on_call_tool=self._call,
         )
+
+    def _instructions(self) -> str:
+        told = instructions(programs=self._programs, tool=self._tool_name)
+        return told if self._execute is None else f"{told}\n\n{self._execute.manual()}"
+
+    @property
+    def _tool_name(self) -> str:
+        return CODE_TOOL if self._execute is None else self._execute.name
 
     async def _list(
         self, _context: ServerRequestContext[Any], _params: mcp.PaginatedRequestParams | None
@@ -56,6 +74,8 @@ class Tools:
 
     def _tools(self) -> list[mcp.Tool]:
         catalogue = self._parent.catalogue
+        if self._execute is not None:
+            return [self._execute.described()]
         if self._programs:
             manual = program_manual(catalogue, self._parent.policy)
             effects = {entry["effect"] for entry in catalogue.described()}
@@ -71,23 +91,32 @@ class Tools:
         ]
 
     async def _call(
-        self, _context: ServerRequestContext[Any], params: mcp.CallToolRequestParams
+        self, context: ServerRequestContext[Any], params: mcp.CallToolRequestParams
     ) -> mcp.CallToolResult:
         arguments = params.arguments or {}
         if self._programs:
-            if params.name != CODE_TOOL:
-                raise MCPError(mcp.INVALID_PARAMS, f"the only tool is {CODE_TOOL}")
-            return _answer(await self._program(arguments))
+            if params.name != self._tool_name:
+                raise MCPError(mcp.INVALID_PARAMS, f"the only tool is {self._tool_name}")
+            cancel = asyncio.Event()
+            if self._execute is not None:
+                return await self._to_its_end(
+                    self._execute.call(context, arguments, cancel), cancel
+                )
+            return _answer(await self._program(arguments, cancel))
         if params.name not in self._parent.catalogue:
             raise MCPError(mcp.INVALID_PARAMS, "there is no such tool")
         outcome = await self._parent.call(params.name, arguments, client=self._client)
         return _answer(outcome, bare=True)
 
-    async def _program(self, arguments: dict[str, Any]) -> Outcome:
+    async def _program(self, arguments: dict[str, Any], cancel: asyncio.Event) -> Outcome:
         if arguments.keys() != {"source"} or type(arguments["source"]) is not str:
             return failure(Code.invalid_arguments)
-        cancel = asyncio.Event()
-        running = asyncio.create_task(self._parent.invoke(arguments["source"], cancel=cancel))
+        return await self._to_its_end(
+            self._parent.invoke(arguments["source"], cancel=cancel), cancel
+        )
+
+    async def _to_its_end(self, work: Coroutine[Any, Any, _T], cancel: asyncio.Event) -> _T:
+        running = asyncio.create_task(work)
         self._running.add(running)
         running.add_done_callback(self._running.discard)
         try:

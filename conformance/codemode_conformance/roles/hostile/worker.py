@@ -1,8 +1,9 @@
 """A worker that plays a scenario instead of running a program.
 
-    python -I -S worker.py FILE [NAME]
+    python -I -S worker.py [FILE [NAME]]
 
-FILE holds scenarios as JSON (`scenario.schema.json`); NAME says which one, or the `run` of FILE.
+FILE holds scenarios as JSON (`scenario.schema.json`), `scenario.json` beside this file if it is not
+said; NAME says which one, or the `run` of FILE.
 The standard library is all it needs, and an empty environment.
 """
 
@@ -31,8 +32,9 @@ USAGE, DATA, BROKEN = 64, 65, 74
 class Scene:
     """What has been read so far, and the steps that use it."""
 
-    def __init__(self) -> None:
+    def __init__(self, record: Path | None = None) -> None:
         self.execute: dict[str, Any] = {}
+        self._record = record
         self.replies: list[Any] = []
         self.turn = 0
         self._rest = b""
@@ -51,11 +53,18 @@ class Scene:
                 os._exit(0)
             self._rest += data
         line, _, self._rest = self._rest.partition(b"\n")
+        self.keep(line)
         frame = json.loads(line)
         if step["read"] == "execute":
             self.execute = frame
         else:
             self.replies.append(frame["value"] if frame["ok"] else frame["error"])
+
+    def keep(self, line: bytes, mark: bytes = b"") -> None:
+        """For whoever made the record: a marked line is a start, another one what was read."""
+        if self._record is not None and self._record.exists():
+            with self._record.open("ab") as record:
+                record.write(mark + line + b"\n")
 
     def send(self, step: dict[str, Any]) -> None:
         """One frame, or several at once, with the id of the invocation unless it is given."""
@@ -70,7 +79,8 @@ class Scene:
         text = "".join(
             part if isinstance(part, str) else json.dumps(self._filled(part)) for part in parts
         )
-        write(text.encode() * step.get("times", 1), step)
+        data = text.encode() * step.get("times", 1)
+        write(data.ljust(step.get("fill_to", 0)), step)
 
     def hex(self, step: dict[str, Any]) -> None:
         """Bytes that are no text."""
@@ -122,6 +132,7 @@ class Scene:
             os.close(STREAMS[name])
         os.close(ready)
         os.close(begun)
+        self.keep(json.dumps({**surroundings(), "child": True}).encode(), b"#")
         signal.alarm(SECONDS)
         finish(self, step["child"])
 
@@ -184,16 +195,45 @@ def finish(scene: Scene, steps: list[dict[str, Any]]) -> NoReturn:
     os._exit(0)
 
 
+def surroundings() -> dict[str, Any]:
+    """What this process was given; nothing of that where there is no /proc."""
+    directory = str(Path.cwd())
+    found: dict[str, Any] = {"pid": os.getpid(), "session": os.getsid(0), "directory": directory}
+    try:
+        found["descriptors"] = sorted(filter(is_open, map(int, os.listdir("/proc/self/fd"))))  # noqa: PTH208
+        names = Path("/proc/self/environ").read_bytes().split(b"\0")
+        found["variables"] = [os.fsdecode(name.partition(b"=")[0]) for name in names if name]
+        stat = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")
+        found["started"] = int(stat.rpartition(")")[2].split()[19])
+    except OSError:
+        pass
+    return found
+
+
+def is_open(descriptor: int) -> bool:
+    """Whether it is; that through which the list was read is not any more."""
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def place(words: list[str]) -> Path:
+    """The file with the scenarios."""
+    return Path(words[0]) if words else Path(__file__).with_name("scenario.json")
+
+
 def chosen(words: list[str]) -> list[dict[str, Any]]:
     """The steps that the command line asks for."""
-    if len(words) not in {1, 2}:
-        complain(USAGE, "usage: worker.py FILE [NAME]")
+    if len(words) > 2:
+        complain(USAGE, "usage: worker.py [FILE [NAME]]")
     try:
-        found = json.loads(Path(words[0]).read_bytes())
+        found = json.loads(place(words).read_bytes())
         name = words[1] if len(words) > 1 else found["run"]
         steps: list[dict[str, Any]] = found["scenarios"][name]["steps"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        complain(DATA, f"no scenario in {words[0]}: {type(error).__name__} {error}")
+        complain(DATA, f"no scenario in {place(words)}: {type(error).__name__} {error}")
     return steps
 
 
@@ -205,4 +245,7 @@ def complain(status: int, why: str) -> NoReturn:
 
 if __name__ == "__main__":
     signal.alarm(SECONDS)
-    finish(Scene(), chosen(sys.argv[1:]))
+    steps = chosen(sys.argv[1:])
+    scene = Scene(Path(f"{place(sys.argv[1:])}.seen").absolute())
+    scene.keep(json.dumps(surroundings()).encode(), b"#")
+    finish(scene, steps)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives the reference: one `Parent` for each session, one `invoke` for each run.
 
-The words of the command may be `--profile NAME`.
+The words of the command may be `--profile NAME`, and `--worker COMMAND` for the worker that is
+started instead of our own.
 """
 
 import argparse
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable, Collection
 from contextvars import ContextVar
 from pathlib import Path
@@ -14,24 +16,62 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "kits"))
 
-from cmconf_kit import HOST_VALUES, failed, ok, serve
-from codemode_reference import Failure, Operation, Parent, PolicyError, default_policy
+from cmconf_kit import ABSENT, HOST_VALUES, Answer, HostError, failed, ok, serve
+from codemode_reference import (
+    Failure,
+    Operation,
+    Options,
+    Parent,
+    PolicyError,
+    Surface,
+    default_policy,
+)
+from codemode_reference.ceilings import Ceiling, fingerprint
 from codemode_reference.cli import version
+from codemode_reference.evidence import Evidence, changed, warn
+from codemode_reference.history import History
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 TABLES = load_tables()
 _options = argparse.ArgumentParser()
 _options.add_argument("--profile", choices=TABLES.profiles, default=DEFAULT_PROFILE)
+_options.add_argument("--worker")
 NAME = _options.parse_args().profile
+# In the parent role: the worker of the suite.
+WORKER = [_options.parse_args().worker] if _options.parse_args().worker else None
 PROFILE = TABLES.profiles[NAME]
 # Rows that only operations with a cost are charged to, and those of a case have none.
+PLENTY = 1 << 30
 NOT_CHARGED = {"pages", "snapshots"} & PROFILE.rows.keys()
 SETTABLE = [name for name in PROFILE.rows if name not in NOT_CHARGED]
-PRELUDE = (
-    "const host = {call: (name, args) => codemode.call(name, args), "
-    "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};"
-)
+# One lexical line by the style of the programs; the reference's own lookup stays in the path.
+PRELUDES = {
+    "async": "const host = {api: codemode, call: (name, args) => codemode.call(name, args), "
+    "all: (calls) => Promise.all(calls.map(([name, args]) => codemode.call(name, args)))};",
+    "sync": "const host = {call: (name, args) => tools.call(name, args), "
+    "all: (calls) => tools.callAll(calls.map(([name, args]) => ({name, args}))), "
+    "api: tools, list: () => tools.list(), search: (text) => tools.search(text), "
+    "describe: (name) => tools.describe(name), budget: () => tools.budget()};",
+}
 AT_ONCE = 4
+# What only some profiles have, and what the harness can ask of them.
+MODULES = {
+    "inline-sync": [
+        *("batch", "evidence", "script-api", "host.history_bytes", "host.hooks"),
+        *("host.save_fails", "op.effects", "op.nested", "op.aliases", "op.ceiling", "op.control"),
+    ],
+    "worker-rpc": [
+        *("read-only", "admission", "script-api", "progress", "options.timeout"),
+        *(
+            "options.readonly",
+            "op.groups",
+            "op.unstated",
+            "op.control",
+            "host.filter",
+            "host.clock",
+        ),
+    ],
+}
 IDENTITY = {
     "target": "reference" if NAME == DEFAULT_PROFILE else f"reference-{NAME}",
     "version": version(),
@@ -42,6 +82,7 @@ IDENTITY = {
         for name, value in PROFILE.alternatives.items()
     },
     "capabilities": [
+        *MODULES.get(NAME, ()),
         *("contract", "op.value", "op.fail", "op.delay", "op.never", "op.native", "op.ledger"),
         *("op.many", "policy.raw", "cancel.native", "call_cancelled", f"parallel.{AT_ONCE}"),
         *("odd", "raw", *(f"policy.{row}" for row in SETTABLE)),
@@ -52,8 +93,8 @@ IDENTITY = {
     "host_values": HOST_VALUES,
 }
 # Operations belong to a session, calls to a run: a task knows the run that it works for.
-Call = Callable[[str, Any], Awaitable[Any]]
-forward: ContextVar[Call] = ContextVar("forward")
+Ask = Callable[[str, Any], Awaitable[Answer]]
+forward: ContextVar[Ask] = ContextVar("forward")
 
 
 def refusal(code: str, message: str, **fields: Any) -> dict[str, Any]:
@@ -62,17 +103,50 @@ def refusal(code: str, message: str, **fields: Any) -> dict[str, Any]:
     return failed(category, Exception(message), error={"code": code, **fields})
 
 
+def tell(effects: dict[str, list[str]]) -> None:
+    """Put what an operation tells of itself on the record of its call."""
+    for path in effects.get("changed", ()):
+        changed(path)
+    for text in effects.get("warnings", ()):
+        warn(text)
+
+
+def fails(_line: bytes) -> None:
+    """Save no record."""
+    raise OSError
+
+
+async def look(_operation: str, _arguments: Any) -> None:
+    """See a call before it runs."""
+
+
 class Session:
     """One parent with the policy and the operations of a session."""
 
-    prelude = PRELUDE
+    prelude = PRELUDES[str(PROFILE.alternatives["script_style"])]
 
-    def __init__(self, policy: dict[str, Any], given: Collection[str], ops: list[Any]) -> None:
-        operations = [
-            Operation(op["name"], self.handler(op["name"]), op["effect"], op["arguments"])
-            for op in ops
-        ]
-        self.parent = Parent(policy, operations, profile=NAME)
+    def __init__(
+        self, policy: dict[str, Any], given: Collection[str], ops: list[Any], host: dict[str, Any]
+    ) -> None:
+        history = None
+        if "history_bytes" in host or "save_fails" in host:
+            history = History(
+                host.get("history_bytes", PLENTY), fails if "save_fails" in host else None
+            )
+        self.seconds = 0.0
+        kept = frozenset(op["group"] for op in ops if "keep_prefix" in op)
+        self.parent = Parent(
+            policy,
+            [self.operation(op) for op in ops],
+            profile=NAME,
+            worker_command=WORKER,
+            history=history,
+            hook=look if "hooks" in host else None,
+            surface=Surface(keeps=kept),
+            # The isolation is not to be judged by a filter that any program gets past.
+            filtered="filter" in host,
+            clock=(lambda: self.seconds) if "clock" in host else time.monotonic,
+        )
         self.effective = {
             name: {"value": "unknown", "from": "documented"}
             if name in NOT_CHARGED
@@ -80,23 +154,59 @@ class Session:
             for name, value in policy.items()
         }
 
-    @staticmethod
-    def handler(name: str) -> Callable[[Any], Awaitable[Any]]:
+    def operation(self, op: dict[str, Any]) -> Operation:
+        """Give the operation of a line of `open`."""
+        given = {key: op[key] for key in ("description", "untracked", "control") if key in op}
+        placed = {key: tuple(op[key]) for key in ("aliases", "shortcuts") if key in op}
+        # What was granted has had another schema, so that this is not it.
+        other = fingerprint(op["name"], {"type": "null"}, {})
+        return Operation(
+            op["name"],
+            self.handler(op["name"]),
+            op["effect"],
+            op["arguments"],
+            group=op.get("group", ""),
+            ceiling=Ceiling(other, op["effect"]) if "drifted" in op else None,
+            **placed,
+            **given,
+        )
+
+    def handler(self, name: str) -> Callable[[Any], Awaitable[Any]]:
         """Give a handler that forwards to whichever run it is called for."""
 
         async def handle(arguments: Any) -> Any:
-            return await forward.get()(name, arguments)
+            try:
+                answer = await forward.get()(name, arguments)
+            except HostError as error:
+                tell(error.effects)
+                raise
+            tell(answer.effects)
+            if answer.nested is None:
+                return answer.value
+            outcome = await self.parent.invoke(answer.nested)
+            if isinstance(outcome, Failure):
+                return {"ok": False, "code": outcome.code}
+            return {"ok": True, "value": outcome.value}
 
         return handle
 
-    async def run(self, source: str, _options: Any, call: Call, state: Any) -> dict[str, Any]:
+    async def run(self, source: str, options: Any, _call: Any, state: Any) -> dict[str, Any]:
         """Run one program to its outcome."""
-        forward.set(call)
+        forward.set(state.ask)
         state.cancelled = asyncio.Event()
-        outcome = await self.parent.invoke(source, cancel=state.cancelled)
+        found: list[Evidence] = []
+        asked = Options(**options, progress=lambda report: state.progress(**report))
+        outcome = await self.parent.invoke(
+            source, cancel=state.cancelled, evidence=found.append, options=asked
+        )
+        told = {"evidence": found[0].to_json()} if "evidence" in IDENTITY["capabilities"] else {}
         if isinstance(outcome, Failure):
-            return refusal(outcome.code, outcome.message, **outcome.fields)
-        return ok(outcome.value) if outcome.value_present else ok()
+            return refusal(outcome.code, outcome.message, **outcome.fields) | told
+        return ok(outcome.value if outcome.value_present else ABSENT) | told
+
+    async def advance(self, milliseconds: int) -> None:
+        """Move the clock by which rates are counted on."""
+        self.seconds += milliseconds / 1000
 
     async def cancel(self, state: Any) -> None:
         """Cancel a run."""
@@ -107,11 +217,14 @@ class Session:
         await self.parent.close()
 
 
-async def opener(policy: dict[str, Any], ops: list[Any], _session: Any) -> Any:
+async def opener(
+    policy: dict[str, Any], ops: list[Any], _session: Any, host: dict[str, Any] | None = None
+) -> Any:
     """Open a session, or say why not; a row that is null is left out."""
     rows = {**default_policy(NAME), **policy}
     try:
-        session = Session({row: n for row, n in rows.items() if n is not None}, policy, ops)
+        rows = {row: n for row, n in rows.items() if n is not None}
+        session = Session(rows, policy, ops, host or {})
     except PolicyError as error:
         return refusal(error.code, str(error), field=error.field)
     unsupported = sorted(NOT_CHARGED & policy.keys())

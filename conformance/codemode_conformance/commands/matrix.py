@@ -1,0 +1,69 @@
+"""`cmconf matrix`: several JSON reports side by side."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from codemode_conformance.commands.writing import write_whole
+from codemode_conformance.failures import UsageError
+from codemode_conformance.matrix import badge, changes, html_page, joining, page, reading
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping
+
+MOST_REPORTS: Final = 40
+FORMS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "json": lambda matrix: json.dumps(matrix, ensure_ascii=True, indent=1) + "\n",
+    "html": html_page.text,
+    "markdown": page.text,
+}
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "matrix",
+        help="put several JSON reports side by side",
+        description="Joins JSON reports of several targets into one matrix. Nothing of a report is "
+        "run or believed beyond its verdicts.",
+    )
+    parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT", help="a JSON report")
+    for form in FORMS:
+        parser.add_argument(f"--{form}", type=Path, metavar="PATH", help=f"write it as {form}")
+    parser.add_argument(
+        "--since", type=Path, metavar="JSON", help="an earlier matrix, to tell what changed since"
+    )
+    parser.add_argument("--badges", type=Path, metavar="DIR", help="write a badge for each target")
+    parser.set_defaults(execute=execute)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Read, join, write; without a place to write to, print."""
+    if len(arguments.reports) > MOST_REPORTS:
+        raise UsageError(f"at most {MOST_REPORTS} reports stand side by side")
+    earlier = None if arguments.since is None else changes.earlier(arguments.since)
+    found = joining.matrix([reading.read(path) for path in arguments.reports])
+    written = 0
+    for form, render in FORMS.items():
+        path = getattr(arguments, form)
+        if path is not None:
+            write_whole(path, render(found), f"--{form}")
+            written += 1
+    if arguments.badges is not None:
+        try:
+            arguments.badges.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--badges {arguments.badges}: {error.strerror}") from None
+        for target in found["targets"]:
+            name = f"{target['key'].replace(' (', '-').rstrip(')')}.svg"
+            write_whole(arguments.badges / name, badge.badge(found, target), "--badges")
+            written += 1
+    if earlier is not None:
+        sys.stdout.write(changes.changes(earlier, found))
+    elif not written:
+        sys.stdout.write(page.text(found))
+    return 0

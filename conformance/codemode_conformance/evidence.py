@@ -1,0 +1,110 @@
+"""What was seen beside the outcome: the frames of a target, and its worker processes. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from codemode_conformance.verdicts import PASSED, Finding, Verdict, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from codemode_spec.expectations import Outcome
+
+    from codemode_conformance.observation import Run
+
+FORESEEN: Final = 10_000
+"""Ids that are so near to each other can be foreseen: by chance none of 2^53 are."""
+
+
+class State(StrEnum):
+    """What is known of one fact."""
+
+    HOLDS = "holds"
+    BROKEN = "broken"
+    PROTECTED = "protected"  # the target hides it, as it may
+    UNOBSERVABLE = "unobservable"  # this platform, or this isolation, does not show it
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that may hold of the worker processes of a run, by its name in the case schema."""
+
+    name: str
+    state: State
+    detail: str = ""
+
+
+_HOLDS: Final = {
+    "fresh": "a process that has run no other program",
+    "gone": "no process left, not even a zombie",
+    "empty_environment": "an empty environment",
+    "own_directory": "a directory of its own",
+    "directory_removed": "its directory removed after the outcome",
+    "three_descriptors": "no descriptors but 0, 1 and 2",
+    "no_new_privileges": "no new privileges",
+    "filtered": "a filter of system calls",
+    "no_files": "no bytes in files",
+    "no_core": "no core files",
+    "die_with_parent": "no worker once its parent is gone",
+    "memory_peak": "a memory peak below the heap and 64 MiB",
+}
+
+
+def processes(run: Run, legal: Outcome) -> Finding:
+    """What the system says of the worker processes: all that the case names must hold."""
+    found = {fact.name: fact for fact in run.facts}
+    unknown = [name for name in legal.processes if name not in found]
+    known = [found[name] for name in legal.processes if name in found]
+    for fact in known:
+        if fact.state is State.BROKEN:
+            return failed(_HOLDS[fact.name], fact.detail or "it does not hold")
+    for fact in known:
+        if fact.state is not State.HOLDS:
+            return Finding(Verdict.UNTESTABLE, f"{fact.state}: {fact.detail or fact.name}")
+    if unknown:
+        return Finding(Verdict.UNTESTABLE, f"{State.UNOBSERVABLE}: {', '.join(unknown)}")
+    return PASSED
+
+
+def frames(run: Run, runs: Iterable[Run], legal: Outcome) -> Finding:
+    """What the target wrote to the end that we play; `runs` are all of the case."""
+    judged = {
+        "legal": lambda: _legal_frames(run),
+        "compact": lambda: _compact_frames(run),
+        "execute_first": lambda: _execute_first(run),
+        "fresh_ids": lambda: _fresh_ids(runs),
+    }
+    if legal.frames and not run.frames:
+        return failed("frames", "none", "nothing was written")
+    findings = (judged[name]() for name in legal.frames)
+    return next((finding for finding in findings if finding is not PASSED), PASSED)
+
+
+def _legal_frames(run: Run) -> Finding:
+    broken = next((frame for frame in run.frames if frame.fault), None)
+    return PASSED if broken is None else failed("legal frames", broken.fault, "no legal frame")
+
+
+def _compact_frames(run: Run) -> Finding:
+    odd = next((frame for frame in run.frames if frame.spelling), None)
+    if odd is None:
+        return PASSED
+    return failed("frames as JSON.stringify writes them", odd.spelling, f"in {odd.kind}")
+
+
+def _execute_first(run: Run) -> Finding:
+    kinds = [frame.kind for frame in run.frames]
+    if kinds[0] == "execute" and kinds.count("execute") == 1:
+        return PASSED
+    return failed("execute first and once", ", ".join(kinds[:5]))
+
+
+def _fresh_ids(runs: Iterable[Run]) -> Finding:
+    ids = [run.frames[0].invocation or 0 for run in runs if run.frames]
+    near = [(a, b) for n, a in enumerate(ids) for b in ids[:n] if abs(a - b) < FORESEEN]
+    if not near:
+        return PASSED
+    return failed("ids of which none tells another", f"{near[0][1]} and then {near[0][0]}")

@@ -1,0 +1,1 @@
+"""Several reports side by side: read, joined, shown as JSON, as pages and as badges."""

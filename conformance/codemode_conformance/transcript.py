@@ -1,0 +1,54 @@
+"""A transcript of what the suite and a target say to each other, message by message."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from codemode_conformance.escape import for_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+LINE_CHARACTERS: Final = 2_000
+MOST_LINES: Final = 2_000
+_SECRET: Final = ("k", "key")
+"""The key of an adapter is left out: it is different in each process, and nobody's business."""
+
+
+class Transcript:
+    """Writes one line for each message: milliseconds since the first, direction, message."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._started: float | None = None
+        self._lines = 0
+
+    def sent(self, message: Mapping[str, Any]) -> None:
+        """A message of the suite."""
+        self._line("->", message)
+
+    def received(self, message: Mapping[str, Any]) -> None:
+        """A message of the target."""
+        self._line("<-", message)
+
+    def noise(self, text: str) -> None:
+        """Something else that the target printed, escaped already."""
+        self._put(f"<- noise {text}")
+
+    def _line(self, arrow: str, message: Mapping[str, Any]) -> None:
+        shown = {name: value for name, value in message.items() if name not in _SECRET}
+        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+        more = len(text) - LINE_CHARACTERS
+        cut = text[:LINE_CHARACTERS] + (f"... ({len(text)} characters)" if more > 0 else "")
+        self._put(f"{arrow} {for_terminal(cut, backslash=False)}")
+
+    def _put(self, text: str) -> None:
+        now = time.monotonic()
+        self._started = self._started if self._started is not None else now
+        self._lines += 1
+        if self._lines <= MOST_LINES:
+            self._write(f"{(now - self._started) * 1_000:>9.1f} {text}")
+        elif self._lines == MOST_LINES + 1:
+            self._write(f"          ... more than {MOST_LINES} messages; the rest is not shown")

@@ -1,0 +1,215 @@
+"""The worker processes of a target while it runs a program, as the system shows them (level B).
+
+A thread looks at what is below the adapter about every millisecond. A worker is what the target
+file's `worker_pattern` fits; before its own program is loaded a process still has the command line
+of its parent, and is not looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from codemode_conformance.evidence import Fact, State
+from codemode_conformance.processtable import Entry, family, read_entry
+
+LOOK_SECONDS: Final = 0.001
+PATIENCE_SECONDS: Final = 4.0
+"""How long a worker may still be there after its outcome: `reap_ms`, and as long again on a slow
+machine."""
+
+OVERHEAD_BYTES: Final = 64 << 20
+"""What a worker process may take beside the heap of its engine."""
+
+_FIRST_OWN: Final = 3  # descriptors from here on are no channel
+
+
+@cache
+def level() -> str:
+    """B where processes can be watched, C elsewhere; found out by looking at this one."""
+    entry = read_entry(os.getpid()) if sys.platform == "linux" else None
+    return "B" if entry is not None and _command(os.getpid()) else "C"
+
+
+@dataclass(slots=True)
+class Seen:
+    """One worker process. What could never be read is None: it hides it, or was gone too soon."""
+
+    pid: int
+    started: int
+    variables: list[str] | None = None
+    directory: str | None = None
+    opened: set[str] = field(default_factory=set)  # targets of its descriptors, sockets and pipes
+    opened_read: bool = False
+    peak_bytes: int = 0
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """What a reused pid does not share."""
+        return self.pid, self.started
+
+
+class Watch:
+    """Looks from its creation until `stop`. `root` is the adapter's process."""
+
+    def __init__(self, root: int, pattern: str) -> None:
+        self._root = root
+        self._pattern = re.compile(pattern)
+        self.workers: dict[tuple[int, int], Seen] = {}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._look_on, name="cmconf-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stopping.set()
+        self._thread.join()
+
+    def left(self, patience: float = PATIENCE_SECONDS) -> list[Seen]:
+        """The workers that are still there when the patience is over, zombies included."""
+        until = time.monotonic() + patience
+        while True:
+            left = [one for one in list(self.workers.values()) if _is_there(one)]
+            if not left or time.monotonic() > until:
+                return left
+            time.sleep(LOOK_SECONDS * 10)
+
+    def facts(self, known: set[tuple[int, int]], memory_bytes: int | None) -> tuple[Fact, ...]:
+        """What holds of the workers seen; `known` are those of earlier programs, and these then.
+
+        Waits until they are gone. Empty when no worker was seen.
+        """
+        left = self.left()
+        workers = list(self.workers.values())
+        if not workers:
+            return ()
+        again = [one.pid for one in workers if one.identity in known]
+        known |= set(self.workers)
+        return (
+            _fact("fresh", not again, f"process {again[:1]} ran an earlier program"),
+            _fact("gone", not left, f"{len(left)} of {len(workers)} are still there"),
+            _environment(workers),
+            *_directory(workers),
+            self._descriptors(workers),
+            _memory(workers, memory_bytes),
+        )
+
+    def _look_on(self) -> None:
+        while not self._stopping.wait(LOOK_SECONDS):
+            for entry in family([self._root]):
+                if entry.pid != self._root and entry.alive:
+                    self._look(entry)
+
+    def _look(self, entry: Entry) -> None:
+        seen = self.workers.get(entry.identity)
+        if seen is None:
+            if not self._pattern.search(_command(entry.pid)):
+                return
+            seen = self.workers[entry.identity] = Seen(entry.pid, entry.started)
+        seen.peak_bytes = max(seen.peak_bytes, _peak(entry.pid))
+        place = Path(f"/proc/{entry.pid}")
+        with contextlib.suppress(OSError):
+            if seen.variables is None:
+                data = (place / "environ").read_bytes()
+                # Read and then found to be the same program: what was read was not its parent's.
+                if self._pattern.search(_command(entry.pid)):
+                    seen.variables = [os.fsdecode(one.partition(b"=")[0]) for one in _split(data)]
+        with contextlib.suppress(OSError):
+            seen.directory = seen.directory or str((place / "cwd").readlink())
+        with contextlib.suppress(OSError):
+            seen.opened |= _opened(place)
+            seen.opened_read = True
+
+    def _descriptors(self, workers: list[Seen]) -> Fact:
+        """Whether a worker has a pipe or a socket of the adapter beside its channel."""
+        if not all(one.opened_read for one in workers):
+            return Fact("three_descriptors", State.PROTECTED, "descriptors of the worker")
+        try:
+            ours = _opened(Path(f"/proc/{self._root}"), first=0)
+        except OSError:
+            return Fact("three_descriptors", State.UNOBSERVABLE, "descriptors of the adapter")
+        shared = {name for one in workers for name in one.opened & ours}
+        return _fact("three_descriptors", not shared, ", ".join(sorted(shared)))
+
+
+def _opened(place: Path, first: int = _FIRST_OWN) -> set[str]:
+    """The pipes, sockets and the like that stand at descriptors from `first` on."""
+    found = set()
+    for entry in (place / "fd").iterdir():
+        with contextlib.suppress(OSError):
+            target = os.readlink(entry)  # noqa: PTH115  no path: `pipe:[123]`
+            if int(entry.name) >= first and not target.startswith("/"):
+                found.add(target)
+    return {name for name in found if not name.startswith("anon_inode:")}
+
+
+def _environment(workers: list[Seen]) -> Fact:
+    names = sorted({name for one in workers for name in one.variables or ()})
+    if names:
+        return Fact("empty_environment", State.BROKEN, ", ".join(names)[:200])
+    if any(one.variables is None for one in workers):
+        return Fact("empty_environment", State.PROTECTED, "the environment of the worker")
+    return Fact("empty_environment", State.HOLDS)
+
+
+def _directory(workers: list[Seen]) -> tuple[Fact, Fact]:
+    places = [one.directory for one in workers if one.directory is not None]
+    if len(places) < len(workers):
+        return (
+            Fact("own_directory", State.PROTECTED, "the directory of the worker"),
+            Fact("directory_removed", State.PROTECTED, "the directory of the worker"),
+        )
+    there = [place for place in places if Path(place).is_dir()]
+    own = len(set(places)) == len(places)
+    return (
+        _fact("own_directory", own, "two workers in one directory"),
+        _fact("directory_removed", not there, "it is still there"),
+    )
+
+
+def _memory(workers: list[Seen], memory_bytes: int | None) -> Fact:
+    if memory_bytes is None:
+        return Fact("memory_peak", State.UNOBSERVABLE, "no number for memory_bytes")
+    limit, peak = memory_bytes + OVERHEAD_BYTES, max(one.peak_bytes for one in workers)
+    return _fact("memory_peak", peak <= limit, f"{peak} bytes resident, {limit} allowed")
+
+
+def _fact(name: str, holds: object, detail: str) -> Fact:
+    return Fact(name, State.HOLDS) if holds else Fact(name, State.BROKEN, detail[:200])
+
+
+def _is_there(one: Seen) -> bool:
+    entry = read_entry(one.pid)
+    if entry is None or entry.started != one.started:
+        return False
+    # An orphan that has ended comes to us to be reaped, and not to its parent's parent.
+    return entry.alive or entry.parent != os.getpid()
+
+
+def _command(pid: int) -> str:
+    try:
+        data = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return ""
+    return " ".join(os.fsdecode(word) for word in _split(data))
+
+
+def _split(data: bytes) -> list[bytes]:
+    return [word for word in data.split(b"\0") if word]
+
+
+def _peak(pid: int) -> int:
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    found = re.search(r"^VmHWM:\s*(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0

@@ -1,0 +1,1 @@
+"""The suite's side of the adapter protocol: what a target prints is hostile."""

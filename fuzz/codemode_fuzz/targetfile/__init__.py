@@ -1,0 +1,1 @@
+"""Target files: whoever writes one gets a clear error or a target."""

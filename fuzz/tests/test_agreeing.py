@@ -1,0 +1,62 @@
+"""The reading in JavaScript: it agrees, a disagreement is told, and its absence is no failure."""
+
+import shutil
+
+import pytest
+from codemode_fuzz import agreeing, reading, verbs
+from codemode_fuzz.agreeing import NoNodeError, disagreements, inputs, node
+from codemode_fuzz.main import main
+
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="there is no node on PATH")
+
+
+@needs_node
+def test_both_readings_agree_on_the_corpora(capsys):
+    """Every line and every text of the corpora, and some mutations."""
+    assert main(["agree", "40", "3"]) == verbs.OK
+    asked, words = capsys.readouterr().out.split(" ", 1)
+    assert int(asked) > 900
+    assert words == "questions, 0 disagreements\n"
+
+
+@needs_node
+def test_a_disagreement_is_told(monkeypatch, capsys):
+    """Exit 1 with the input and both answers."""
+    sound = reading.frame
+    broken = ("result", {"type": "result", "invocation_id": 1}), ("malformed", {})
+    monkeypatch.setattr(
+        reading, "frame", lambda line: broken if line == b'{"type":1}' else sound(line)
+    )
+    monkeypatch.setattr(agreeing, "size_of", lambda value, depth: 7)
+    asked, parted = disagreements([("frames", b'{"type":1}\nx'), ("values", b"[1]")])
+    assert (asked, [one.data for one in parted]) == (3, [b'{"type":1}', b"[1]"])
+    assert parted[1].theirs == {"size": 3}
+    monkeypatch.setattr(verbs, "disagreements", lambda found: (3, parted))
+    assert main(["agree"]) == verbs.FOUND
+    assert "{'size': 7} here, {'size': 3} in Node" in capsys.readouterr().out
+
+
+def test_what_is_asked_is_a_pure_function_of_the_seed():
+    """The corpora first."""
+    assert list(inputs(5, 1)) == list(inputs(5, 1)) != list(inputs(5, 2))
+
+
+@pytest.mark.parametrize("version", [None, "v18.1.0", "no version"])
+def test_without_node_it_is_skipped(version, tmp_path, monkeypatch, capsys):
+    """Exit 0 and what to install."""
+    if version is not None:
+        fake = tmp_path / "node"
+        fake.write_text(f"#!/bin/sh\necho {version}\n")
+        fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoNodeError, match="Node 20 or later"):
+        node()
+    assert main(["agree", "1"]) == verbs.OK
+    assert capsys.readouterr().out.startswith("skipped: ")
+
+
+@pytest.mark.parametrize("words", [["agree", "x"], ["agree", "1", "2", "3"]])
+def test_usage(words, capsys):
+    """Exit 2."""
+    assert main(words) == verbs.USAGE

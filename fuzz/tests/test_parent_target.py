@@ -1,0 +1,212 @@
+"""The parent against scripts: each oracle can fail, and a script is what its text says."""
+
+import json
+
+import pytest
+from codemode_fuzz.finding import Finding
+from codemode_fuzz.parent import oracle
+from codemode_fuzz.parent.making import mutate_script, script_seeds
+from codemode_fuzz.parent.oracle import check_parent, session
+from codemode_fuzz.parent.script import SMALL, Step, read
+from codemode_reference.actions import Dispatch, End, Write
+from codemode_reference.errors import Failure, Success, failure
+from codemode_reference.ledger import Ledger
+from codemode_reference.session import Session
+
+CALL = '{"type":"host_call","invocation_id":1,"call_id":%d,"operation":"%s","arguments":{"n":1}}'
+ENDED = '{"type":"result","invocation_id":1,"ok":true,"value_present":true,"value":%s}'
+
+
+def lines(*steps):
+    """A script."""
+    return "\n".join(steps).encode()
+
+
+def call(number, operation="read"):
+    """The step in which the worker calls."""
+    return "W" + CALL % (number, operation)
+
+
+GOOD = lines(call(1), "A1 1", "W" + ENDED % "1", "Eexit_zero")
+TWO = lines(call(1, "write"), call(2, "write"), call(3, "write"), call(4, "write"))
+
+
+class Changed(Session):
+    """A parent with something changed, by the class attribute `change`."""
+
+    def receive(self, data, elapsed_ms):
+        """What it does, changed."""
+        return self.change(super().receive(data, elapsed_ms))
+
+    def answer(self, call_id, value, elapsed_ms):
+        """What it does, changed."""
+        return self.change(super().answer(call_id, value, elapsed_ms))
+
+    def event(self, name):
+        """What it does, changed."""
+        return self.change(super().event(name))
+
+
+def changed(change):
+    """A maker of parents whose actions are changed."""
+
+    def made(policy, absent):
+        broken = session(policy, absent)
+        broken.__class__ = type("Broken", (Changed,), {"change": staticmethod(change)})
+        return broken
+
+    return made
+
+
+def each(function):
+    """A change of each action."""
+    return changed(lambda actions: [function(action) for action in actions])
+
+
+def without_calls(policy, absent):
+    """A parent that was told of other limits than those it is to keep."""
+    return session(policy | {"host_calls": 16, "concurrent_host_calls": 4}, absent)
+
+
+def renamed(action):
+    """Every dispatch runs what is not granted."""
+    return Dispatch(action.call_id, "secret", 1) if isinstance(action, Dispatch) else action
+
+
+def rewritten(old, new):
+    """Every reply has other bytes."""
+
+    def change(action):
+        return Write(action.data.replace(old, new)) if isinstance(action, Write) else action
+
+    return change
+
+
+def ends(outcome):
+    """Every end has another outcome."""
+    return lambda action: End(outcome) if isinstance(action, End) else action
+
+
+def raising(actions):
+    """An exception of its own."""
+    raise IndexError(actions)
+
+
+def leaving_out(kind):
+    """Some of its actions are missing."""
+    return changed(lambda actions: [action for action in actions if not isinstance(action, kind)])
+
+
+BROKEN = [
+    ("an exception", changed(raising), GOOD, "exception"),
+    ("no reply", leaving_out(Write), GOOD, "model"),
+    ("twice", changed(lambda actions: actions * 2), GOOD, "dispatch"),
+    ("not granted", each(renamed), GOOD, "dispatch"),
+    ("another id", each(rewritten(b'"invocation_id":1', b'"invocation_id":2')), GOOD, "reply"),
+    ("not json", each(rewritten(b"{", b"")), GOOD, "reply"),
+    ("two lines", each(rewritten(b"\n", b"\n\n")), GOOD, "reply"),
+    ("a large value", each(rewritten(b":1}", b':"%b"}' % (b"x" * 70))), GOOD, "budget"),
+    ("another value", each(rewritten(b'"value":1', b'"value":2')), GOOD, "model"),
+    ("too many calls", without_calls, TWO, "budget"),
+    ("no code", each(ends(Failure("no_such_code", ""))), GOOD, "verdict"),
+    ("no fields", each(ends(Failure("deadline_exceeded", ""))), GOOD, "verdict"),
+    ("other words", each(ends(Failure("cancelled", "somebody cancelled it"))), GOOD, "verdict"),
+    ("another outcome", each(ends(Success(True, 2))), GOOD, "model"),
+    ("a large outcome", each(ends(Success(True, "x" * 80))), GOOD, "budget"),
+    (
+        "late",
+        leaving_out(End),
+        GOOD,
+        "model",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("made", "script", "oracle_name"),
+    [case[1:] for case in BROKEN],
+    ids=[case[0] for case in BROKEN],
+)
+def test_a_broken_parent_is_found(made, script, oracle_name):
+    """The oracle that the fault breaks names it; the reference passes the same script."""
+    check_parent(script)
+    with pytest.raises(Finding) as caught:
+        check_parent(script, made)
+    assert caught.value.oracle == oracle_name
+
+
+def test_a_field_for_people_that_gets_out_is_found(monkeypatch):
+    """What an operation says to people is looked for in every reply."""
+    secret = json.dumps({"last_error": "canary-6f1c"})
+    script = lines(call(1, "list_all"), f"A1 {secret}")
+    check_parent(script)
+    monkeypatch.setattr(type(oracle.REFERENCE), "redacted", lambda self, name, value: value)
+    with pytest.raises(Finding, match="canary"):
+        check_parent(script)
+
+
+def test_a_page_that_is_given_back_is_found(monkeypatch):
+    """The fault that this target found first: pages of a call whose snapshots do not fit."""
+
+    def reserve(self, operation, cost):
+        if self.snapshots + cost.snapshots > self.policy["snapshots"]:
+            return failure("snapshots_limit", operation=operation, limit=1)
+        self.pages += cost.pages
+        self.snapshots += cost.snapshots
+        return None
+
+    script = lines(*(part for n in (1, 2, 3) for part in (call(n, "list_all"), f"F{n}")), call(4))
+    check_parent(script)
+    monkeypatch.setattr(Ledger, "reserve", reserve)
+    with pytest.raises(Finding) as caught:
+        check_parent(script)
+    assert caught.value.oracle == "model"
+
+
+def test_a_script_is_read():
+    """Steps in order; what is none is left out; a policy that is invalid is not taken."""
+    script = read(
+        b'P{"pages": 1, "absent": true}\nS\nWab\x1ec\nwx\nT5\nA1 {}\nF2\nEcancel\nEno\nzz\nA x'
+    )
+    assert (script.policy["pages"], script.starts, script.absent) == (1, False, True)
+    assert script.steps == (
+        *(Step("W", data=b"ab\nc"), Step("w", data=b"x"), Step("T", 5), Step("A", 1, b"{}")),
+        *(Step("F", 2), Step("E", data=b"cancel")),
+    )
+    for broken in (b'P{"pages": 0}', b"P{", b"P[]", b'P{"no": 1}', b""):
+        assert read(broken).policy["pages"] == SMALL["pages"]
+
+
+def test_scripts_reach_every_kind_of_end():
+    """The seeds end in success and in many codes, so that the oracle has something to compare."""
+    told = set()
+
+    for data in script_seeds().values():
+        noted = []
+
+        def made(policy, absent, noted=noted):
+            broken = session(policy, absent)
+            broken.__class__ = type(
+                "Noted", (Changed,), {"change": staticmethod(lambda a: noted.extend(a) or a)}
+            )
+            return broken
+
+        check_parent(data, made)
+        told |= {
+            "success" if isinstance(action.outcome, Success) else action.outcome.code
+            for action in noted
+            if isinstance(action, End)
+        }
+    assert told >= {
+        *("success", "code_rejected", "worker_protocol_error", "worker_exited", "cancelled"),
+        *("deadline_exceeded", "host_calls_limit", "final_result_bytes_limit", "pages_limit"),
+        *("unknown_operation", "capability_denied", "unknown_method", "operation_failed"),
+    }
+
+
+def test_mutation_keeps_to_the_size():
+    """No script is longer than the fuzzer allows."""
+    data = GOOD
+    for seed in range(300):
+        data = mutate_script(data, 300, seed)
+        assert len(data) <= 300

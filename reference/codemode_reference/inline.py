@@ -1,0 +1,126 @@
+"""How a worker runs a synchronous program: calls return directly. See `worker`.
+
+The engine has one Python callable, `bridge`, and no time limit of its own: a limit would forbid it.
+A thread watches the time instead, which stands still while the program waits for the host. What
+ends a program ends the process from inside, so that no `catch` and no `finally` runs after it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import posix
+from time import monotonic
+
+from codemode_reference import worker
+from codemode_reference.hardening import backstop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+# First letters of what the script says; see js/results.js and js/direct.js.
+_CALL, _BUDGET, _NULL_THROWN = "pbn"
+# While the time stands still it is looked at so often.
+_SECONDS_BETWEEN_LOOKS = 0.005
+
+
+def main(data: Any, words: list[str]) -> NoReturn:
+    """Run one invocation and leave the process."""
+    worker.main(Inline(data), data, words)
+
+
+class Inline(worker.Worker):
+    """Runs the program in one go; its host calls wait here."""
+
+    def prepare(self) -> None:
+        """The callable, and the thread that watches the time."""
+        self._context.add_callable("bridge", self._bridge)
+        self._running = worker.held_lock()
+        # Held while bytes are written, so that no frame is cut by the last one.
+        self._output = _thread.allocate_lock()
+        self._delivered = 0
+        started = worker.held_lock()
+        _thread.start_new_thread(self._watch, (started,))
+        started.acquire()
+
+    def execute(self, line: bytes, limits: dict[str, int]) -> None:
+        """Run the program of the `execute` frame in `line` until its result is written."""
+        self._limits = limits
+        self._seconds = limits["wall_time_ms"] / 1000
+        # The seconds that were waited, and since when it waits now, told in one.
+        self._waited: tuple[float, float | None] = (0.0, None)
+        self._begin = self._deadline - self._seconds
+        self._running.release()
+        codes, reasons = self._data.codes, self._data.reasons
+        try:
+            output = self._boot(line, limits)()
+        except self._engine.JSException:
+            self._output.acquire()
+            self._fail(codes.code_rejected, reason=reasons.memory)
+            return
+        self._last(output)
+
+    def _last(self, output: str) -> None:
+        """Write the result. Whoever has the output keeps it: there is one result."""
+        self._output.acquire()
+        if output[0] == _NULL_THROWN and self._heap_was_full():
+            self._fail(self._data.codes.code_rejected, reason=self._data.reasons.memory)
+        else:
+            self._write(worker.plain(output[1:]), ended=True)
+
+    def _bridge(self, output: str) -> str:
+        kind = output[0]
+        if kind == _BUDGET:
+            return self._budget()
+        if kind == _CALL:
+            count, _, frame = output[1:].partition("%20")
+            return self._exchange(int(count), worker.plain(frame))
+        self._last(output)
+        posix.close(1)
+        posix._exit(0)  # noqa: SLF001  from inside the program: nothing of it runs any more
+
+    def _exchange(self, count: int, frame: bytes) -> str:
+        """Send a frame that takes `count` ids, and wait for as many replies."""
+        self._in_flight.update(range(self._sent + 1, self._sent + count + 1))
+        self._sent += count
+        with self._output:
+            self._write(frame, ended=False)
+        waited, _ = self._waited
+        since = monotonic()
+        self._waited = waited, since
+        backstop(0)
+        replies: list[bytes] = []
+        while len(replies) < count:
+            self._arrived.acquire()
+            while self._inbox:
+                replies.append(self._inbox.popleft())
+        self._waited = waited + monotonic() - since, None
+        backstop(max(self._left(), 0))
+        self._delivered += sum(map(len, replies))
+        return worker.literal(b"[%b]" % b",".join(replies))
+
+    def _budget(self) -> str:
+        left = max(int(self._left() * 1000), 0)
+        return f'{{"wall_time_ms":{{"limit":{self._limits["wall_time_ms"]},"left":{left}}}}}'
+
+    def _left(self) -> float:
+        """The seconds that the program may still compute."""
+        waited, since = self._waited
+        now = monotonic()
+        waiting = 0.0 if since is None else now - since
+        return float(self._seconds - (now - self._begin - waited - waiting))
+
+    def _watch(self, started: Any) -> None:
+        try:
+            started.release()
+            self._running.acquire()
+            asleep = worker.held_lock()
+            while (left := self._left()) > 0:
+                asleep.acquire(timeout=max(left, _SECONDS_BETWEEN_LOOKS))
+            self._output.acquire()
+            limit = self._limits["wall_time_ms"]
+            self._fail(self._data.codes.deadline_exceeded, limit=limit)
+            posix.close(1)
+            posix._exit(0)  # noqa: SLF001  the program is still running
+        except BaseException:  # noqa: BLE001  nothing is to be said of this process
+            posix._exit(self._data.bad_frame)  # noqa: SLF001
