@@ -133,11 +133,26 @@ def _forms(text: str) -> list[tuple[str, bytes]]:
         ("escapes", "".join(f"\\x{byte:02x}" for byte in raw).encode()),
         ("codes", ",".join(map(str, raw)).encode()),
         ("codes", ", ".join(map(str, raw)).encode()),
+        ("codes", " ".join(map(str, raw)).encode()),
         ("utf-16", text.encode("utf-16-le")),
+        ("utf-16", text.encode("utf-16-be")),
+        ("entities", "".join(f"&#{byte};" for byte in raw).encode()),
+        ("entities", "".join(f"&#x{byte:x};" for byte in raw).encode()),
+        ("spelled", " ".join(text).encode()),
+        ("spelled", "\n".join(text).encode()),
+        ("reversed hex", raw[::-1].hex().encode()),
     ]
+    for name, data in (("base64", raw), ("reversed base64", raw[::-1])):
+        forms += [(name, form) for form in _base64(data)]
+    return forms
+
+
+def _base64(data: bytes) -> list[bytes]:
+    """The three ways in which data can stand in a longer text that is encoded."""
+    found = []
     for shift in range(3):
         # Only the characters that do not depend on what stands around the secret.
-        encoded = base64.b64encode(bytes(shift) + raw)
+        encoded = base64.b64encode(bytes(shift) + data)
         first = -(-shift * 8 // 6)
-        forms.append(("base64", encoded[first : (shift + len(raw)) * 8 // 6]))
-    return forms
+        found.append(encoded[first : (shift + len(data)) * 8 // 6])
+    return found

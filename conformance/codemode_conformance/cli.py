@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "install": "installing",
     "merge": "merge",
     "matrix": "matrix",
+    "property": "properties",
     "repro": "repro",
     "selftest": "selftest",
     "spec": "spec",

@@ -169,7 +169,7 @@ class Trial:
         self._close(sessions)
 
     def _hosted(self) -> dict[str, Any]:
-        """What the session is opened with: what the case says, a filter and a clock that it needs."""
+        """What the session is opened with: what the case says, and a filter and clock for it."""
         host = self._case.host(self._rows)
         if self._case.filtered and "host.filter" in self._identity.capabilities:
             host["filter"] = True

@@ -52,7 +52,7 @@ def cmconf(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
         (["run", "--report", "pdf=x"], "is not KIND=PATH with one of: json"),
         (["run", "--report", "json=no/such/folder/x.json"], "there is no folder no/such/folder"),
         (["run", "--report", "json=."], "no file can be written there"),
-        (["run", "--area", "xyz"], "--area XYZ: there is none; known: CAL, "),
+        (["run", "--area", "xyz"], "--area XYZ: there is none; known: "),
         (["run", "--class", "nice"], "--class nice: there is none; known: admission, "),
         (["run", "--area", "SRC", "-k", "zzz"], "no case is chosen by all of that"),
         (["explain", "tim.sync-lop"], "did you mean tim.sync-loop?"),
@@ -113,6 +113,27 @@ def test_claims_that_differ_are_exit_2(capsys, targets: Callable[..., Target]) -
     assert "claims: no link for what the target names: alternatives.script_style, policy" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--profile", "inline"], "--profile inline: it is one of inline-sync, process-async"),
+        (
+            ["--profile", "inline-sync", "--target", "reference"],
+            "declares the profile process-async",
+        ),
+        (["--profile", "inline-sync", "--target", "run"], "declares no profile"),
+    ],
+    ids=["unknown", "another", "none"],
+)
+def test_a_profile_that_the_target_does_not_have_is_exit_2(
+    capsys, words: list[str], reason: str
+) -> None:
+    """Before anything is started: what was asked for, and what is declared."""
+    code, _, err = cmconf(capsys, "run", *words)
+    assert code == 2
+    assert reason in err
+
+
 def test_nothing_judged_is_exit_5(capsys, targets: Callable[..., Target]) -> None:
     """A run without a verdict is no success."""
     target = targets(
@@ -150,7 +171,7 @@ def test_the_reference_conforms_on_a_few_cases_and_its_report_fits_the_schema(
     assert report["selection"] == {
         "role": "engine",
         "cases": 12,
-        "of": len(specification.cases),
+        "of": sum("engine" in case.roles for case in specification.cases.values()),
         "complete": False,
         "chosen": 12,
         "filters": ["--case", "ret.value", "--case", "tim.deadline-kept"],

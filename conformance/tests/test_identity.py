@@ -7,6 +7,7 @@ import pytest
 from codemode_conformance.failures import ClaimError
 from codemode_conformance.identity import identity_of, reconcile
 from codemode_conformance.target import Target
+from codemode_spec.tables import load_tables
 
 LINK = "https://example.org/page"
 DATA: dict[str, Any] = {
@@ -79,6 +80,42 @@ def test_a_difference_names_both_sides(
     with pytest.raises(ClaimError, match=named) as caught:
         reconcile(targets(claims=claims), identity_of(DATA), DATA["settable"])
     assert "fake.toml" in str(caught.value)
+
+
+def test_one_link_may_stand_for_all_of_a_kind(targets: Callable[..., Target]) -> None:
+    """`policy.*` and `alternatives.*` cover what is not there by name; nothing covers a module."""
+    whole = {"policy.*": LINK, "alternatives.*": LINK, "read-only": LINK}
+    reconcile(targets(claims=whole), identity_of(DATA), DATA["settable"])
+    modules = {name: link for name, link in whole.items() if name != "read-only"}
+    with pytest.raises(ClaimError, match=r"no link for .*: read-only"):
+        reconcile(targets(claims=modules), identity_of(DATA), DATA["settable"])
+    without = identity_of(DATA | {"settable": []})
+    with pytest.raises(ClaimError, match=r"does not name: policy\.\*"):
+        reconcile(targets(claims=whole), without)
+
+
+def _profiled(targets: Callable[..., Target], profile: str) -> Target:
+    about = {"name": "fake", "version": "1.0", "profile": profile}
+    return targets(claims=CLAIMS, target=about)
+
+
+def test_a_profile_that_is_declared_has_all_its_alternatives(
+    targets: Callable[..., Target],
+) -> None:
+    """A target that differs in one of them, or leaves one out, does not have the profile."""
+    chosen = load_tables().profiles["inline-sync"].alternatives
+    whole = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in chosen.items()
+    }
+    claims = {"policy.*": LINK, "alternatives.*": LINK, "read-only": LINK}
+    about = {"name": "fake", "version": "1.0", "profile": "inline-sync"}
+    target = targets(claims=claims, target=about)
+    reconcile(target, identity_of(DATA | {"alternatives": whole}), DATA["settable"])
+    other = whole | {"exhaustion": "catchable"}
+    with pytest.raises(ClaimError, match=r"inline-sync, but .* other alternatives: exhaustion;"):
+        reconcile(target, identity_of(DATA | {"alternatives": other}), DATA["settable"])
+    with pytest.raises(ClaimError, match="'inline': it is one of inline-sync"):
+        reconcile(_profiled(targets, "inline"), identity_of(DATA), DATA["settable"])
 
 
 def test_effective_names_every_settable_row_and_only_rows(targets: Callable[..., Target]) -> None:

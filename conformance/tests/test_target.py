@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 from codemode_conformance.failures import TargetError
-from codemode_conformance.target import Target, expand, find_target, load_target, shipped_targets
+from codemode_conformance.target import (
+    Target,
+    expand,
+    find_target,
+    load_target,
+    reference_of,
+    shipped_targets,
+)
+from codemode_spec.tables import load_tables
 
 GOOD = """
 format = 1
@@ -195,3 +203,15 @@ def test_the_fake_target_of_these_tests_is_valid(targets: Callable[..., Target])
     target = targets(config)
     assert target.engine is not None
     assert json.loads(target.engine.words[2]) == config
+
+
+def test_each_profile_has_a_target_of_the_reference() -> None:
+    """`cmconf run --profile` finds it; a profile without one is told."""
+    found = {profile: reference_of(profile) for profile in load_tables().profiles}
+    assert found == {
+        "process-async": "reference",
+        "inline-sync": "reference-inline-sync",
+        "worker-rpc": "reference-worker-rpc",
+    }
+    with pytest.raises(TargetError, match="no such profile"):
+        reference_of("inline")

@@ -15,6 +15,7 @@ import pytest
 from book.diagram import draw
 from book.markdown import code, number, prose, short
 from book.pages import rendered, write
+from book.profiles import SURFACES
 from book.requirements import area_page
 from codemode_spec.schemas import problems
 from codemode_spec.tables import Transition
@@ -102,16 +103,12 @@ def test_what_a_program_sees_is_told_of_each_profile() -> None:
 def test_what_is_asked_of_a_profile_is_counted_from_its_alternatives() -> None:
     """Synchronous cases are of one profile alone, and no profile is asked everything."""
     section = PAGES["profiles.md"].split("## What is asked of each")[1].split("\n## ")[0]
+    lines = [line.split(" | ") for line in section.splitlines() if line.startswith("| ≠")]
     rows = {
-        line.split(" | ")[1]: [
-            int(cell.strip("* |").replace(",", "")) for cell in line.split(" | ")[2:]
-        ]
-        for line in section.splitlines()
-        if line.startswith("| ≠")
+        cells[1]: [int(cell.strip("* |").replace(",", "")) for cell in cells[2:]] for cells in lines
     }
-    sync = [
-        c for c in SPECIFICATION.cases.values() if c.alternatives.get("script_style") == ("sync",)
-    ]
+    cases = SPECIFICATION.cases.values()
+    sync = [case for case in cases if case.alternatives.get("script_style") == ("sync",)]
     assert rows["cases of it alone"][1] >= len(sync) > 80
     assert max(rows["cases"]) < len(SPECIFICATION.cases)
 

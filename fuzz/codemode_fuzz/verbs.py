@@ -15,7 +15,7 @@ from codemode_fuzz.promoting import FOUND as FOUND_PREFIX
 from codemode_fuzz.promoting import promote
 from codemode_fuzz.proving import prove
 from codemode_fuzz.replay import corpus, files, replay
-from codemode_fuzz.targets import INSTRUMENTED, load
+from codemode_fuzz.targets import FAST, INSTRUMENTED, load
 from codemode_fuzz.walking import walk
 from codemode_fuzz.workplace import work_folder
 
@@ -150,7 +150,7 @@ def _coverage(words: list[str]) -> int:
     if len(words) != 1:
         # A process each: what is imported already is not measured.
         command = [sys.executable, "-m", "codemode_fuzz", "coverage"]
-        ended = [subprocess.run([*command, name], check=False) for name in words or INSTRUMENTED]
+        ended = [subprocess.run([*command, name], check=False) for name in words or FAST]
         return max(one.returncode for one in ended)
     try:
         found = covered(words[0])
@@ -205,7 +205,7 @@ def _promote(words: list[str]) -> int:
 def _list(words: list[str]) -> int:
     if words:
         return wrong("list takes nothing more")
-    print(*INSTRUMENTED, sep="\n")
+    print(*FAST, sep="\n")
     return OK
 
 
@@ -234,7 +234,7 @@ def _agree(words: list[str]) -> int:
 
 
 VERBS: Final = {
-    "list": Verb("python -m codemode_fuzz list\n    the targets, one a line", _list),
+    "list": Verb("python -m codemode_fuzz list\n    the fast targets, one a line", _list),
     "script": Verb(
         "python -m codemode_fuzz script TARGET\n"
         "    a fuzzer of one target as a file of its own, as ClusterFuzzLite builds them",

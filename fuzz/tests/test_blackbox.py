@@ -37,7 +37,7 @@ def test_documents_are_cases(role):
         assert set(case.requirements.values()) <= set(requirements)
         case.resolve(ROWS, CHOSEN, "javascript")
         kinds[made["title"]] += 1
-    assert len(kinds) >= (1 if role == "parent" else 5)
+    assert len(kinds) >= (1 if role in ("parent", "worker") else 5)
     assert document(role, 3, 1) != document(role, 4, 1)
 
 
@@ -85,7 +85,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "fuzz" / "blackbox"
 
 
-@pytest.mark.parametrize(("role", "runs"), [("engine", 12), ("parent", 12)])
+@pytest.mark.parametrize(("role", "runs"), [("engine", 12), ("parent", 12), ("worker", 12)])
 def test_nothing_is_found_in_the_reference(role, runs, cache, tmp_path, capsys):
     """Programs and streams, all of them as they must be."""
     code, told = run(tmp_path, capsys, "--role", role, "--runs", str(runs))

@@ -20,11 +20,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import kinds
+import kinds_rpc
 import kinds_sync
 from codemode_reference import Failure, Operation, OperationError, Parent, Success, default_policy
 from codemode_reference.bundle import worker_program
@@ -40,7 +43,11 @@ if TYPE_CHECKING:
     from codemode_reference.actions import Outcome
     from codemode_reference.evidence import Stats
 
-KINDS = {DEFAULT_PROFILE: kinds.KINDS, "inline-sync": kinds_sync.KINDS}
+KINDS = {
+    DEFAULT_PROFILE: kinds.KINDS,
+    "inline-sync": kinds_sync.KINDS,
+    "worker-rpc": kinds_rpc.KINDS,
+}
 HERE = Path(__file__).resolve().parent
 HOSTILE = HERE.parents[1] / "conformance/codemode_conformance/roles/hostile/worker.py"
 AT_ONCE = 4
@@ -146,7 +153,13 @@ class Soak:
         switch = [sys.executable, "-I", "-S", str(HERE / "switch.py"), str(HOSTILE)]
         switch += [str(scenarios), *words]
         self._parents = [
-            Watched(profile=self._profile, worker_command=command, started_ahead=ahead)
+            Watched(
+                profile=self._profile,
+                worker_command=command,
+                started_ahead=ahead,
+                # A minute between one look and the next: no client is too fast.
+                clock=partial(next, count(0, 60)),
+            )
             for command in (None, switch)
             for ahead in (0, AHEAD)
         ]

@@ -140,7 +140,7 @@ class Parent:
         self.statistics = Statistics()
         self.last_stats: Stats | None = None
 
-    async def invoke(
+    async def invoke(  # noqa: PLR0913  what few need is given by name
         self,
         source: str,
         *,

@@ -56,7 +56,7 @@ class Worker:
         return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
     def memory_peak(self) -> int:
-        """The most bytes of memory that it has had resident, 0 where that cannot be told any more."""
+        """The most bytes of memory that it has had resident; 0 where that cannot be told."""
         with contextlib.suppress(OSError, ValueError, IndexError):
             status = Path(f"/proc/{self.pid}/status").read_bytes()
             return int(status.split(b"VmHWM:", 1)[1].split()[0]) * 1024

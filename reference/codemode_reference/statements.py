@@ -47,6 +47,7 @@ _JUMPS = frozenset(("break", "continue", "debugger"))
 _UNARY = frozenset(("typeof", "void", "delete", "new", "await"))
 _BINARY = frozenset(("in", "instanceof"))
 _PREFIXES = frozenset(("++", "--", "!", "~", "@", "{"))
+_OPENERS = frozenset(("(", "[", "{", "`"))
 _CLOSERS = frozenset((")", "]", "}"))
 
 
@@ -322,33 +323,38 @@ class Reader:
             frame.waits = _OPERATOR
 
     def _punctuation(self, frame: _Frame, text: str) -> None:
-        if text == "`":
-            self._chunk(None)
-        elif text == "(":
-            self._push(_Frame("group", _OPERAND, self._after_round(frame)))
-        elif text == "[":
-            self._push(_Frame("list", _OPERAND))
-        elif text == "{":
-            self._brace(frame)
+        if text in _OPENERS:
+            self._opens(frame, text)
         elif text in (".", "?."):
             frame.waits = _NAME
         elif text == ";":
             self._semicolon(frame)
         elif frame.waits == _FUNCTION:
             frame.star = text == "*"
-        elif text in ("++", "--"):
-            # Behind an operand it changes nothing, before one neither.
-            pass
-        elif text == "," and frame.kind == "object":
+        elif text not in ("++", "--"):
+            # Those change nothing, behind an operand or before one.
+            self._operator(frame, text)
+
+    def _operator(self, frame: _Frame, text: str) -> None:
+        frame.waits = _OPERAND
+        if text == "," and frame.kind == "object":
             frame.waits = _MEMBER
+        elif text == "?":
+            frame.choices += 1
+        elif text == ":" and frame.choices:
+            frame.choices -= 1
+        elif text == ":" and frame.case:
+            frame.waits, frame.case = _STATEMENT, False
+
+    def _opens(self, frame: _Frame, text: str) -> None:
+        if text == "(":
+            self._push(_Frame("group", _OPERAND, self._after_round(frame)))
+        elif text == "[":
+            self._push(_Frame("list", _OPERAND))
+        elif text == "{":
+            self._brace(frame)
         else:
-            frame.waits = _OPERAND
-            if text == "?":
-                frame.choices += 1
-            elif text == ":" and frame.choices:
-                frame.choices -= 1
-            elif text == ":" and frame.case:
-                frame.waits, frame.case = _STATEMENT, False
+            self._chunk(None)
 
     def _after_round(self, frame: _Frame) -> str:
         if frame.waits == _FUNCTION:

@@ -1,4 +1,4 @@
-"""Where the methods of operations stand in the API of a program that has groups, and their names."""
+"""Where methods stand in an API that has groups, and what they are called."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _PROGRESS = "reportProgress"
 
 
 class Surface(NamedTuple):
-    """How methods get their names: the common `prefix` of all tools is dropped (`store` of
-    `store_notes_add`), then that of their group (`notes_add` is `add` in the group `notes`),
-    unless the group is one of those that keep it.
+    """How methods get their names.
+
+    The common `prefix` of all tools is dropped (`store` of `store_notes_add`), then the name of
+    their group (`notes_add` is `add` in the group `notes`), unless it is one of those that keep it.
     """
 
     prefix: str = ""

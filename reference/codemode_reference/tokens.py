@@ -84,7 +84,7 @@ class Tokens:
         return CHUNK if found else BAD, start, self._at, False
 
     def following(self) -> tuple[str, str, bool]:
-        """Kind and text of the next token, which is not taken, and whether it is on another line."""
+        """Kind and text of the next token, which stays, and whether it is on another line."""
         at = self._at
         token = self.next(operand=False)
         self._at = at

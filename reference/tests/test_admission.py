@@ -122,6 +122,7 @@ async def _echo(arguments):
 
 
 def operation(name, **more):
+    """An operation that answers with its arguments."""
     return Operation(name, _echo, **more)
 
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from codemode_reference.builds import BUILDS
+from codemode_reference.bundle import runs, worker_program
 from codemode_reference.cli import main
 from codemode_reference.protection import LAYERS, Layer, Protection
 
@@ -23,6 +25,7 @@ def test_the_example_runs(capsys):
     ]
 
 
+@pytest.mark.skipif(not runs("inline-sync"), reason="the engine runs no synchronous programs")
 def test_the_synchronous_example_runs(capsys):
     """Under its profile: a batch of three calls, one of which fails."""
     example = EXAMPLE.with_name("inventory-sync.js")
@@ -35,6 +38,31 @@ def test_the_synchronous_example_runs(capsys):
         ],
         "calls": 3,
     }
+
+
+def test_the_example_with_positions_runs(capsys):
+    """Under its profile: the last expression is the result, and calls are made by position."""
+    example = EXAMPLE.with_name("inventory-rpc.js")
+    assert main(["run", "--profile", "worker-rpc", str(example)]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "totals": [
+            {"folder": "docs", "files": 2, "bytes": 7397},
+            {"folder": "src", "files": 2, "bytes": 8330},
+            {"folder": "nowhere", "error": "operation_failed"},
+        ],
+        "methods": 5,
+    }
+
+
+def test_an_engine_that_will_not_do_is_told(capsys, monkeypatch):
+    """One line that says what to install, and no traceback."""
+    needed = BUILDS["inline-sync"]._replace(engine="no-such-engine")
+    monkeypatch.setitem(BUILDS, "inline-sync", needed)
+    worker_program.cache_clear()
+    assert main(["run", "--profile", "inline-sync", str(EXAMPLE)]) == 1
+    worker_program.cache_clear()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "need the engine package no-such-engine" in line
 
 
 def test_an_unknown_profile_is_told(capsys):

@@ -156,9 +156,10 @@ _ENDS = st.sampled_from(["\n", ";\n", "; // c\n", " /* ; */\n", ";;\n"])
 @st.composite
 def programs(draw):
     """A program with the last statement that counts: an expression, or another one."""
-    lines = []
-    for part in draw(st.lists(st.one_of(expressions(), _OTHERS), max_size=3)):
-        lines.append(part + draw(st.sampled_from([";\n", "; // c\n"])))
+    lines = [
+        part + draw(st.sampled_from([";\n", "; // c\n"]))
+        for part in draw(st.lists(st.one_of(expressions(), _OTHERS), max_size=3))
+    ]
     ends_in_expression = draw(st.booleans())
     lines.append(draw(expressions() if ends_in_expression else _OTHERS.filter(lambda o: o != ";")))
     lines.append(draw(_ENDS))

@@ -37,7 +37,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--target", required=True, metavar="NAME|FILE", help="the target")
     parser.add_argument(
-        "--role", choices=("engine", "server", "parent"), help="default: the first it offers"
+        "--role",
+        choices=("engine", "server", "worker", "parent"),
+        help="default: the first it offers",
     )
     parser.add_argument("--runs", type=_positive, default=_RUNS, metavar="N", help="cases in all")
     parser.add_argument("--seed", type=int, default=1, metavar="K", help="default: 1")
@@ -65,8 +67,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
     target = find_target(arguments.target)
     name = role_name(target, arguments.role)
-    if name == "worker":
-        raise UsageError("--role worker: streams for workers are not generated yet")
     made = _case(arguments.replay) if arguments.replay else None
     folder = cache_folder() / "fuzz" / "blackbox" / f"{target.name}-{name}-{arguments.seed}"
     if arguments.fresh:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codemode_conformance.commands.targeting import chosen_target
+from codemode_conformance.commands.targeting import target_of
 from codemode_conformance.escape import for_terminal
 from codemode_conformance.failures import UsageError
 from codemode_conformance.install import install
@@ -64,7 +64,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UsageError(f"this command needs the package hypothesis: {EXTRA}") from None
     from codemode_conformance.properties.performing import Performer  # noqa: PLC0415  with it
 
-    target = chosen_target(arguments.target, arguments.profile)
+    target = target_of(arguments.target, arguments.profile)
     installed = install(target, _say)
     with Performer(installed) as performer:
         found = hunt(performer, arguments.examples, arguments.seed)

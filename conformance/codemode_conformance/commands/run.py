@@ -14,7 +14,7 @@ from codemode_conformance.commands import baselining, writing
 from codemode_conformance.commands.outside import add_cases, with_cases
 from codemode_conformance.commands.planning import add_plan, planned
 from codemode_conformance.commands.selection import add_selection, select
-from codemode_conformance.commands.targeting import chosen_target
+from codemode_conformance.commands.targeting import target_of
 from codemode_conformance.install import install
 from codemode_conformance.probing import probe
 from codemode_conformance.report import json_report
@@ -76,7 +76,7 @@ def execute(arguments: argparse.Namespace) -> int:
     specification = with_cases(codemode_spec.shipped(), arguments.cases)
     chosen = select(specification, arguments)
     writing.check(arguments.report)
-    target = chosen_target(arguments.target, arguments.profile)
+    target = target_of(arguments.target, arguments.profile)
     # Before the shard is cut out: all shards of one run are of one role.
     name = role_for(target, arguments.role, chosen)
     cases, plan = planned([case for case in chosen if name in case.roles], arguments)

@@ -41,7 +41,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--record",
         type=Path,
         metavar="FILE",
-        help="first run the reference in each profile and write its observations to FILE",
+        help="first run the reference in each profile and write its observations of the chosen "
+        "cases to FILE",
     )
     parser.set_defaults(execute=execute)
 
@@ -50,7 +51,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prove each case and count."""
     specification = codemode_spec.shipped()
     if arguments.record is not None:
-        _record(specification, arguments.record)
+        _record(specification, arguments.record, select(specification, arguments))
         recording = recordings.read(arguments.record.read_text(encoding="utf-8"))
     else:
         recording = recordings.read(recordings.shipped().read_text(encoding="utf-8"))
@@ -72,16 +73,24 @@ def execute(arguments: argparse.Namespace) -> int:
     return 1 if gaps else 0
 
 
-def _record(specification: Specification, path: Path) -> None:
-    """Each case from the reference in its default profile, else in the first that is asked it."""
+def _record(specification: Specification, path: Path, chosen: list[Case]) -> None:
+    """Each case from the reference in its default profile, else in the first that is asked it.
+
+    What FILE holds of cases that are not chosen stays.
+    """
+    wanted = {case.id for case in chosen}
     entries: dict[str, Recorded] = {}
     others = sorted(set(specification.tables.profiles) - {DEFAULT_PROFILE})
     for profile in (DEFAULT_PROFILE, *others):
-        left = [case for case in specification.cases.values() if case.id not in entries]
+        left = [case for case in chosen if case.id not in entries]
         for entry in _run(specification, profile, left):
             if entry.verdict is Verdict.PASS:
                 digest = specification.digests[entry.case.id]
                 entries[entry.case.id] = Recorded(digest, entry.observation, profile)
+    if path.is_file():
+        kept = recordings.read(path.read_text(encoding="utf-8"))
+        there = specification.cases.keys() - wanted
+        entries |= {name: entry for name, entry in kept.items() if name in there}
     path.write_text(recordings.dump(entries.values()), encoding="utf-8")
 
 

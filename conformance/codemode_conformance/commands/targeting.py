@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from codemode_conformance.target import Target
 
 
-def chosen_target(name: str | None, profile: str | None) -> Target:
+def target_of(name: str | None, profile: str | None) -> Target:
     """The target of `--target` and `--profile`; UsageError where they do not fit."""
     known = codemode_spec.shipped().tables.profiles
     if profile is not None and profile not in known:

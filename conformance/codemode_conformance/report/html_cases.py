@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_conformance.escape import for_html
 from codemode_conformance.report import words
 from codemode_conformance.report.html_parts import verdict
-from codemode_conformance.verdicts import LOOK_AT, WORST_FIRST
+from codemode_conformance.verdicts import LOOK_AT, WORST_FIRST, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -49,8 +49,10 @@ def _filters(report: Mapping[str, Any]) -> Iterator[str]:
     yield "<button id='trouble'>to look at</button><button id='reset'>all</button>"
     yield "<span id='shown' class='soft' role='status'></span><div class='chips'>"
     for name in there:
+        # What was not asked is counted above; among the cases it would hide the others.
+        chosen = "" if name == Verdict.UNSUPPORTED and there[1:] else " checked"
         yield (
-            f"<label title='{for_html(words.MEANING[name])}'><input type='checkbox' checked "
+            f"<label title='{for_html(words.MEANING[name])}'><input type='checkbox'{chosen} "
             f"value='{name}'>{verdict(name)}</label>"
         )
     yield "</div></div>"

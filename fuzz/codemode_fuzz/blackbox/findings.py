@@ -85,7 +85,8 @@ def program_of(made: Mapping[str, Any]) -> str:
     if "program" in made:
         program = made["program"]["javascript"]
         return str(program if isinstance(program, str) else program["async"]).replace("@@{", "@{")
-    return json.dumps(made["worker"], ensure_ascii=False, indent=1)
+    steps = made.get("worker") or made["parent"]
+    return json.dumps(steps, ensure_ascii=False, indent=1)
 
 
 def shrunk(made: dict[str, Any], still: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:

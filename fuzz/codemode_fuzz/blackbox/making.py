@@ -10,6 +10,7 @@ from codemode_spec.expansion import expanded
 from codemode_fuzz.blackbox import hostile
 from codemode_fuzz.blackbox.calls import calls
 from codemode_fuzz.blackbox.programs import body
+from codemode_fuzz.blackbox.replies import told
 from codemode_fuzz.blackbox.streams import stream
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from codemode_spec import Case
 
 AREA: Final = "ISO"
-ROLES: Final = ("engine", "server", "parent")
+ROLES: Final = ("engine", "server", "worker", "parent")
 _WALL_MS: Final = 2_000
 
 Document = dict[str, Any]
@@ -27,7 +28,7 @@ Document = dict[str, Any]
 def document(role: str, seed: int, number: int) -> Document:
     """The document of a case, in the format of `cases/`."""
     rng = Random(f"{role} {seed} {number}")
-    kinds = _STREAMS if role == "parent" else _PROGRAMS
+    kinds = _STREAMS.get(role, _PROGRAMS)
     kind = rng.choices(list(kinds), [weight for weight, _ in kinds.values()])[0]
     made = kinds[kind][1](rng)
     title = f"A generated {kind.replace('-', ' ')}"
@@ -91,6 +92,8 @@ def _closer(rng: Random) -> Document:
         "requirements": {"outcome": "CM-SRC-007"},
         "program": {"javascript": _escaped(hostile.closer(rng))},
         "expect": [{"outcome": "failure"}],
+        # Where the text is a function itself, it has nothing around it that it could close.
+        "alternatives": {"source_form": ["function_body", "completion_value"]},
         "raw": True,
     }
 
@@ -104,4 +107,7 @@ _PROGRAMS: Final[dict[str, tuple[int, Callable[[Random], Document]]]] = {
     "closer": (4, _closer),
     "loop": (2, _loop),
 }
-_STREAMS: Final[dict[str, tuple[int, Callable[[Random], Document]]]] = {"stream": (1, stream)}
+_STREAMS: Final[dict[str, dict[str, tuple[int, Callable[[Random], Document]]]]] = {
+    "parent": {"stream": (1, stream)},
+    "worker": {"reply": (1, told)},
+}

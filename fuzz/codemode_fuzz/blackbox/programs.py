@@ -17,10 +17,11 @@ Lines = tuple[list[str], Any]
 def body(rng: Random) -> Lines:
     """One of the forms below, with noise that changes nothing."""
     lines, value = rng.choice(_FORMS)(rng)
-    for _ in range(rng.choice((0, 0, 1, 2))):
+    # No noise twice: a class is declared once.
+    for noise in rng.sample(_NOISE, rng.choice((0, 0, 1, 2))):
         # Between statements: before the first, or before a `return` that follows a whole one.
         last = len(lines) - 1 if len(lines) > 1 and lines[-2].endswith(";") else 0
-        lines.insert(rng.choice((0, last)), rng.choice(_NOISE))
+        lines.insert(rng.choice((0, last)), noise)
     return lines, value
 
 

@@ -25,10 +25,17 @@ INSTRUMENTED: Final = {
     ),
     "values": _modules("codemode_reference", "values", "strict_json"),
     "policy": _modules("codemode_reference", "policy"),
+    "admission": _modules("codemode_reference", "statements", "tokens", "filters"),
     "adapter": _modules("codemode_conformance", "messages", "lines"),
     "targetfile": _modules("codemode_conformance", "target"),
+    "worker": _modules("codemode_reference", "frames", "lines", "strict_json"),
+    "programs": _modules("codemode_reference", "session", "calls", "run"),
 }
 """The targets, with the modules whose coverage guides the fuzzer: known before they are loaded."""
+
+SLOW: Final = ("worker", "programs")
+"""Those that start processes: some ten inputs a second, and no coverage of what they start."""
+FAST: Final = tuple(name for name in INSTRUMENTED if name not in SLOW)
 
 
 @dataclass(frozen=True, slots=True)

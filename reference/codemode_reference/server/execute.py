@@ -1,4 +1,4 @@
-"""The tool of the profile worker-rpc, `<prefix>_execute_code`: its arguments, options and answer."""
+"""The tool of the profile worker-rpc, `<prefix>_execute_code`: its arguments and its answer."""
 
 from __future__ import annotations
 

@@ -35,19 +35,19 @@ can be caught. Return only what is needed."""
 
 
 _GROUPED_MANUAL = """\
-Runs a program in JavaScript, of which the last expression, or what it returns at its top level, is \
-the result: a JSON value. Top-level await works. There are no modules, timers, files or network. Its \
-one global is codemode, whose methods return promises and take their arguments by position, or one \
-object of them:
+Runs a program in JavaScript, of which the last expression, or what it returns at its top level, \
+is the result: a JSON value. Top-level await works. There are no modules, timers, files or \
+network. Its one global is codemode, whose methods return promises and take their arguments by \
+position, or one object of them:
 
 {methods}
 codemode.call(operation, arguments) - the same by name.
 codemode.help(), codemode.<group>.help() - all methods with examples; no call.
 codemode.reportProgress(current, total, message) - for people; no call.
 
-A call that fails gives {{success: false, code, operation}}. A read-only invocation refuses all that \
-may write. A program has at most {limits}. Each runs alone in a process of its own ({isolation}). \
-Return only what is needed."""
+A call that fails gives {{success: false, code, operation}}. A read-only invocation refuses all \
+that may write. A program has at most {limits}. Each runs alone in a process of its own \
+({isolation}). Return only what is needed."""
 
 
 def grouped_manual(catalogue: Catalogue, policy: Mapping[str, int], protection: Protection) -> str:
@@ -65,7 +65,8 @@ def _placed_method(entry: Mapping[str, Any]) -> str:
     place = ".".join(part for part in ("codemode", entry.get("group"), entry["method"]) if part)
     others = [*entry.get("aliases", ()), *entry.get("shortcuts", ())]
     also = f" (also {', '.join(others)})" if others else ""
-    return f"{place}({', '.join(names)}){also} - {entry['effect']}: {operation_manual(entry)}"
+    told = f"{entry['effect']}: {operation_manual(entry)}"
+    return f"{place}({', '.join(names)}){also} - {told}"
 
 
 def program_manual(catalogue: Catalogue, policy: Mapping[str, int]) -> str:
@@ -90,9 +91,9 @@ def instructions(*, programs: bool, tool: str) -> str:
             "that combine them."
         )
     return (
-        f"Use the tool `{tool}` for work in several steps: one program can make many calls and return "
-        "only what matters. Its description lists the methods; `return codemode.help()` gives "
-        "their schemas."
+        f"Use the tool `{tool}` for work in several steps: one program can make many calls "
+        "and return only what matters. Its description lists the methods; `return codemode.help()` "
+        "gives their schemas."
     )
 
 

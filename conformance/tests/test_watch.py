@@ -1,0 +1,155 @@
+"""The watch over worker processes: every fact can hold, and each can be broken."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from codemode_conformance.evidence import State
+from codemode_conformance.watch import OVERHEAD_BYTES, Watch, level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from codemode_conformance.evidence import Fact
+
+pytestmark = pytest.mark.skipif(level() != "B", reason="processes cannot be watched here")
+NAP = "import time; time.sleep({})"
+MANY = 64 << 20
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Callable[..., dict[str, Fact]]]:
+    """`watched(...)`: the facts of children of this process that are called workers."""
+    children: list[subprocess.Popen[bytes]] = []
+
+    def look(
+        *,
+        number: int = 1,
+        env: dict[str, str] | None = None,
+        nap: float = 0.4,
+        known: set[tuple[int, int]] | None = None,
+        same_folder: bool = False,
+        code: str = "",
+        memory: int | None = MANY,
+        **options: object,
+    ) -> dict[str, Fact]:
+        watch = Watch(os.getpid(), "^.*a-worker-of-this-test$")
+        for place in range(number):
+            folder = tmp_path / ("same" if same_folder else str(place))
+            folder.mkdir(exist_ok=True)
+            words = [
+                sys.executable,
+                "-I",
+                "-S",
+                "-c",
+                code + NAP.format(nap),
+                "a-worker-of-this-test",
+            ]
+            children.append(subprocess.Popen(words, env=env or {}, cwd=folder, **options))
+        until = time.monotonic() + 5
+        while len(watch.workers) < number and time.monotonic() < until:
+            time.sleep(0.01)
+        for seen in list(watch.workers.values()):
+            while not seen.opened_read and time.monotonic() < until:
+                time.sleep(0.01)
+        if nap < 5:
+            for child in children:
+                child.wait(10)
+        watch.stop()
+        look.workers = set(watch.workers)  # type: ignore[attr-defined]
+        facts = watch.facts(set() if known is None else known, memory)
+        return {fact.name: fact for fact in facts}
+
+    yield look
+    for child in children:
+        child.kill()
+        child.wait()
+
+
+def test_a_worker_with_nothing_and_that_is_gone(watched) -> None:
+    """All facts hold but one: its folder is there, because the test made it."""
+    facts = watched()
+    holds = {name for name, fact in facts.items() if fact.state is State.HOLDS}
+    assert holds == set(facts) - {"directory_removed"}
+    assert facts["directory_removed"].state is State.BROKEN
+
+
+def test_a_variable_is_told_by_its_name(watched) -> None:
+    """And not by its value, which may be a secret."""
+    fact = watched(env={"TOKEN": "secret"})["empty_environment"]
+    assert (fact.state, fact.detail) == (State.BROKEN, "TOKEN")
+
+
+def test_a_worker_that_is_left_is_told(watched, monkeypatch) -> None:
+    """The patience is short here."""
+    monkeypatch.setattr("codemode_conformance.watch.PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(Watch.left, "__defaults__", (0.1,))
+    assert watched(nap=60)["gone"].state is State.BROKEN
+
+
+def test_a_worker_of_an_earlier_program_is_not_fresh(watched) -> None:
+    """By pid and start time together."""
+    known: set[tuple[int, int]] = set()
+    assert watched(known=known)["fresh"].state is State.HOLDS
+    assert known == watched.workers
+    facts = watched(known=known)
+    assert facts["fresh"].state is State.HOLDS
+    assert len(known) == 2
+
+
+def test_the_same_process_again_is_told() -> None:
+    """As of a pool that reuses its workers."""
+    words = [sys.executable, "-I", "-S", "-c", NAP.format(30), "a-worker-of-this-test"]
+    known: set[tuple[int, int]] = set()
+    with subprocess.Popen(words) as child:
+        states = []
+        for _ in range(2):
+            watch = Watch(os.getpid(), "a-worker-of-this-test$")
+            until = time.monotonic() + 5
+            while not watch.workers and time.monotonic() < until:
+                time.sleep(0.01)
+            watch.stop()
+            watch.left = lambda *_: []  # type: ignore[method-assign, assignment]
+            states.append({f.name: f.state for f in watch.facts(known, None)}["fresh"])
+        child.kill()
+    assert states == [State.HOLDS, State.BROKEN]
+
+
+def test_two_workers_in_one_folder_are_told(watched) -> None:
+    """Each must have its own."""
+    assert watched(number=2)["own_directory"].state is State.HOLDS
+    assert watched(number=2, same_folder=True)["own_directory"].state is State.BROKEN
+
+
+def test_a_pipe_of_the_parent_is_told(watched) -> None:
+    """Only what both have is the parent's."""
+    reading, writing = os.pipe()
+    try:
+        fact = watched(pass_fds=(writing,))["three_descriptors"]
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert fact.state is State.BROKEN
+    assert fact.detail.startswith("pipe:")
+
+
+def test_a_peak_above_its_heap_is_told(watched) -> None:
+    """Of the process as a whole, with what an interpreter takes."""
+    size = OVERHEAD_BYTES + (40 << 20)
+    fact = watched(code=f"held = bytearray(b'x') * {size};", memory=1 << 20, nap=1)["memory_peak"]
+    assert fact.state is State.BROKEN
+    assert watched(memory=None)["memory_peak"].state is State.UNOBSERVABLE
+
+
+def test_other_processes_are_nobodys_workers() -> None:
+    """Without one that the pattern fits there is nothing to say."""
+    watch = Watch(os.getpid(), "no-such-process-anywhere$")
+    time.sleep(0.05)
+    watch.stop()
+    assert watch.facts(set(), None) == ()

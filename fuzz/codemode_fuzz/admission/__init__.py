@@ -1,0 +1,1 @@
+"""Programs before they run: their tokens, their last expression, the patterns that are refused."""

@@ -1,0 +1,1 @@
+"""Programs through the reference's real worker: the slow lane."""
