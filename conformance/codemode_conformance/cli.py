@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "list": "listing",
     "explain": "explain",
     "ask": "ask",
+    "property": "properties",
     "smoke": "smoke",
     "fuzz": "fuzz",
     "init": "init",
