@@ -33,7 +33,6 @@ COMMANDS: Final = {
     "install": "installing",
     "merge": "merge",
     "matrix": "matrix",
-    "property": "properties",
     "repro": "repro",
     "selftest": "selftest",
     "spec": "spec",

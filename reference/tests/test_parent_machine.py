@@ -5,6 +5,7 @@ state is that of `protocol.json`; the account is kept by the test from what the 
 """
 
 import json
+from typing import ClassVar
 
 import pytest
 from codemode_conformance.strategies import broken_frames, broken_lines, json_values, values_of_size
@@ -110,7 +111,7 @@ class Watched:
 class ParentMachine(RuleBasedStateMachine):
     """Steps of two workers, and of the host of their parents."""
 
-    exercised = set()
+    exercised: ClassVar[set] = set()
 
     def __init__(self):
         super().__init__()

@@ -7,6 +7,7 @@ and leaves with the status of `protocol.json`.
 import json
 import subprocess
 import sys
+from typing import ClassVar
 
 import pytest
 from codemode_conformance.strategies import broken_frames, broken_lines
@@ -67,7 +68,7 @@ def line(frame, **fields):
 class WorkerMachine(RuleBasedStateMachine):
     """The steps of a parent towards one worker process."""
 
-    exercised = set()
+    exercised: ClassVar[set] = set()
 
     @initialize()
     def start(self):
