@@ -144,10 +144,14 @@ def find_target(name: str) -> Target:
 
 
 def reference_of(profile: str) -> str:
-    """The shipped target that is the reference with this profile; TargetError without one."""
-    for name in shipped_targets():
-        ours = name.startswith(REFERENCE)
-        if ours and load_target(SHIPPED / name / FILE_NAME).profile == profile:
+    """The shipped target that is the reference with this profile; TargetError without one.
+
+    Of several it is the one with an engine, which can be asked more.
+    """
+    found = {name: load_target(SHIPPED / name / FILE_NAME) for name in shipped_targets()}
+    ours = [name for name in found if name.startswith(REFERENCE)]
+    for name in sorted(ours, key=lambda name: found[name].engine is None):
+        if found[name].profile == profile:
             return name
     advice = "give the name of a profile, or a --target"
     raise TargetError(profile, "", "the reference has no such profile", advice)

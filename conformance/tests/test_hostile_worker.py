@@ -114,7 +114,7 @@ def test_a_worker_without_a_scenario_says_why(play, tmp_path):
     status, _, errors = play.start(missing)
     assert (status, errors.count(b"\n")) == (65, 1)
     assert str(missing).encode() in errors
-    assert play.start()[::2] == (64, b"usage: worker.py FILE [NAME]\n")
+    assert play.start("a", "b", "c")[::2] == (64, b"usage: worker.py [FILE [NAME]]\n")
     play({"exit": 1})
     assert play.start(tmp_path / "scenarios.json", "it")[0] == 1
     status, _, errors = play.start(tmp_path / "scenarios.json", "other")
@@ -126,3 +126,20 @@ def test_a_step_has_one_meaning():
     for step in ({"text": "x", "exit": 1}, {}, {"exit": 256}, {"signal": "SIGALRM"}):
         scenarios = {"format": 1, "scenarios": {"it": {"steps": [step]}}}
         assert problems("scenario", scenarios, "test")
+
+
+def test_what_it_was_given_and_what_it_read_is_recorded_where_a_record_is(play, tmp_path):
+    """A start is a marked line, also of a child; without the file nothing is written."""
+    record = tmp_path / "scenarios.json.seen"
+    steps = [READ, {"child": [{"exit": 0}], "holds": []}]
+    assert play(*steps)[0] == 0
+    assert not record.exists()
+    record.touch()
+    assert play(*steps)[0] == 0
+    start, line, *child = record.read_bytes().splitlines()
+    assert json.loads(line) == EXECUTE
+    assert json.loads(start[1:])["directory"] == str(tmp_path)
+    assert json.loads(child[0][1:])["child"] is True
+    if sys.platform == "linux":
+        assert json.loads(start[1:])["variables"] == []
+        assert json.loads(start[1:])["descriptors"] == [0, 1, 2]

@@ -20,7 +20,8 @@ class Build(NamedTuple):
     frame. Half of what compiles an engine's script is compiled late, when a program needs it: the
     `late` parts, by name, each of one or more files, see js/late.js. They see what
     is `shared`; a name that is missing there would be looked up among the globals of the program.
-    `extra` are the kinds of frames that only some profiles have.
+    `extra` are the kinds of frames that only some profiles have, `engine` is the package that it
+    needs where not every one will do.
     """
 
     modules: tuple[str, ...]
@@ -29,6 +30,7 @@ class Build(NamedTuple):
     late: Mapping[str, tuple[str, ...]]
     shared: tuple[str, ...]
     extra: tuple[str, ...] = ()
+    engine: str | None = None
 
 
 # In the order in which they need each other.
@@ -61,6 +63,8 @@ _DIRECT: Final = Build(
     late={"objects": ("objects",), "calls": ("requests", "direct"), "words": ("words",)},
     shared=(*_SHARED, "toAscii", "parse", "lower", "within"),
     extra=("host_batch",),
+    # Others crash where Python is called from inside.
+    engine="quickjs-ng",
 )
 
 _REMOTE: Final = Build(

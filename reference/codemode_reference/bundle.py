@@ -14,6 +14,7 @@ import mmap
 import platform
 import sys
 from functools import cache
+from importlib import metadata
 from importlib.resources import files
 from string import Formatter
 from types import CodeType
@@ -139,7 +140,7 @@ def worker_data(tables: Tables, profile: Profile) -> dict[str, Any]:
     }
     rows = [row for row in profile.rows.values() if row.in_execute]
     return {
-        "engine": _engine_path(),
+        "engine": _engine_path(build.engine),
         "boot_script": boot_script(build),
         "late_parts": [late_part(parts, build) for parts in build.late.values()],
         "settings": json.dumps(script_settings(tables)),
@@ -233,8 +234,25 @@ def _parts(message: str, advice: str | None) -> list[str]:
     return parts
 
 
-def _engine_path() -> str:
+def runs(profile: str) -> bool:
+    """Whether the engine that is installed can run programs of this profile."""
+    try:
+        _engine_path(BUILDS[profile].engine)
+    except ImportError:
+        return False
+    return True
+
+
+def _engine_path(needed: str | None) -> str:
     found = importlib.util.find_spec("_quickjs")
     if found is None or found.origin is None:
         raise ImportError("no QuickJS engine: install quickjs-ng")
+    if needed is not None:
+        try:
+            metadata.version(needed)
+        except metadata.PackageNotFoundError:
+            raise ImportError(
+                f"programs of this profile need the engine package {needed}: install it in place "
+                "of the one that is there"
+            ) from None
     return found.origin

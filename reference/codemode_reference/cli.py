@@ -43,7 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Or serve a client: 0 when it has left.
     """
     options = _parser().parse_args(arguments)
-    return int(options.command(options))
+    try:
+        return int(options.command(options))
+    except ImportError as error:
+        print(error, file=sys.stderr)
+        return FAILED
 
 
 def _run_command(options: argparse.Namespace) -> int:

@@ -69,15 +69,31 @@ class Inline(worker.Worker):
             self._write(worker.plain(output[1:]), ended=True)
 
     def _bridge(self, output: str) -> str:
+        # Nothing may be raised into the engine, where the program could catch it and go on.
+        try:
+            return self._answer(output)
+        except MemoryError:
+            if self._output.acquire(blocking=False):
+                self._fail(self._data.codes.code_rejected, reason=self._data.reasons.memory)
+                self._leave()
+            posix._exit(self._data.bad_frame)  # noqa: SLF001  in the middle of a frame
+        except BaseException:  # noqa: BLE001  the parent is gone, or worse
+            posix._exit(self._data.bad_frame)  # noqa: SLF001
+
+    def _answer(self, output: str) -> str:
         kind = output[0]
+        if kind not in (_CALL, _BUDGET):
+            self._last(output)
+            self._leave()
         if kind == _BUDGET:
             return self._budget()
-        if kind == _CALL:
-            count, _, frame = output[1:].partition("%20")
-            return self._exchange(int(count), worker.plain(frame))
-        self._last(output)
+        count, _, frame = output[1:].partition("%20")
+        return self._exchange(int(count), worker.plain(frame))
+
+    def _leave(self) -> NoReturn:
+        """End the process while the program still runs: nothing of it runs any more."""
         posix.close(1)
-        posix._exit(0)  # noqa: SLF001  from inside the program: nothing of it runs any more
+        posix._exit(0)  # noqa: SLF001
 
     def _exchange(self, count: int, frame: bytes) -> str:
         """Send a frame that takes `count` ids, and wait for as many replies."""
@@ -120,7 +136,6 @@ class Inline(worker.Worker):
             self._output.acquire()
             limit = self._limits["wall_time_ms"]
             self._fail(self._data.codes.deadline_exceeded, limit=limit)
-            posix.close(1)
-            posix._exit(0)  # noqa: SLF001  the program is still running
+            self._leave()
         except BaseException:  # noqa: BLE001  nothing is to be said of this process
             posix._exit(self._data.bad_frame)  # noqa: SLF001

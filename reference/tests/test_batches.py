@@ -3,8 +3,10 @@
 import asyncio
 import json
 
+import pytest
 from codemode_reference import Operation, Parent
 from codemode_reference.batch import Batch
+from codemode_reference.bundle import runs
 from codemode_spec.model import batch as model
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,6 +47,7 @@ def test_a_batch_that_is_stopped_starts_nothing_more():
     assert (4 in ours, 5 in ours, 7 in ours, 8 in ours) == (False, True, True, False)
 
 
+@pytest.mark.skipif(not runs("inline-sync"), reason="the engine runs no synchronous programs")
 @given(st.lists(st.sampled_from(["look", "put", "broken"]), min_size=64, max_size=64))
 @settings(max_examples=5, deadline=None)
 def test_sixty_four_mixed_entries_run_as_the_model_says(names):

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from codemode_reference.builds import BUILDS
+from codemode_reference.bundle import runs, worker_program
 from codemode_reference.cli import main
 from codemode_reference.protection import LAYERS, Layer, Protection
 
@@ -23,6 +25,7 @@ def test_the_example_runs(capsys):
     ]
 
 
+@pytest.mark.skipif(not runs("inline-sync"), reason="the engine runs no synchronous programs")
 def test_the_synchronous_example_runs(capsys):
     """Under its profile: a batch of three calls, one of which fails."""
     example = EXAMPLE.with_name("inventory-sync.js")
@@ -49,6 +52,17 @@ def test_the_example_with_positions_runs(capsys):
         ],
         "methods": 5,
     }
+
+
+def test_an_engine_that_will_not_do_is_told(capsys, monkeypatch):
+    """One line that says what to install, and no traceback."""
+    needed = BUILDS["inline-sync"]._replace(engine="no-such-engine")
+    monkeypatch.setitem(BUILDS, "inline-sync", needed)
+    worker_program.cache_clear()
+    assert main(["run", "--profile", "inline-sync", str(EXAMPLE)]) == 1
+    worker_program.cache_clear()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "need the engine package no-such-engine" in line
 
 
 def test_an_unknown_profile_is_told(capsys):

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from codemode_reference import Operation, Parent
+from codemode_reference.bundle import runs
 from codemode_reference.evidence import (
     MOST_PATHS,
     MOST_SHOWN,
@@ -17,6 +18,10 @@ from codemode_reference.evidence import (
 from codemode_reference.history import APPEND_BYTES, History
 
 SYNC = {"profile": "inline-sync"}
+
+pytestmark = pytest.mark.skipif(
+    not runs("inline-sync"), reason="the engine that is installed runs no synchronous programs"
+)
 
 
 def run(source, operations, **options):

@@ -7,10 +7,14 @@ import sys
 
 import pytest
 from codemode_reference import Failure, Operation, Parent, Success, default_policy
-from codemode_reference.bundle import worker_program
+from codemode_reference.bundle import runs, worker_program
 from codemode_spec.tables import load_tables
 
 NAME = "inline-sync"
+
+pytestmark = pytest.mark.skipif(
+    not runs("inline-sync"), reason="the engine that is installed runs no synchronous programs"
+)
 PROFILE = load_tables().profiles[NAME]
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from codemode_reference import Failure, Operation, Parent, Success
 from codemode_reference.builds import BUILDS
-from codemode_reference.bundle import late_part
+from codemode_reference.bundle import late_part, runs
 from codemode_reference.workers import StartedAhead
 from codemode_spec.tables import DEFAULT_PROFILE
 
@@ -97,3 +97,42 @@ def test_a_part_that_finds_no_stack_is_made_later(outcome):
         "return [first, await codemode.echo({a: 2})];"
     )
     assert outcome(source).value == [True, {"a": 2}]
+
+
+SYNC = BUILDS["inline-sync"]
+SYNC_TEXTS = [late_part(parts, SYNC) for parts in SYNC.late.values()]
+SYNC_NAMES = sorted({name for text in SYNC_TEXTS for name in re.findall(r"[A-Za-z_$]\w*", text)})
+
+
+@pytest.mark.skipif(not runs("inline-sync"), reason="the engine runs no synchronous programs")
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("return [tools.call('echo', {a: {b: ['\\u00e9']}}), hits];", [{"a": {"b": ["é"]}}, 0]),
+        ("return [tools.callAll([{name: 'echo', args: 1}]), hits];", [[1], 0]),
+        ("return [tools.call('fail').code, hits];", ["operation_failed", 0]),
+        ("return [tools.list().length, tools.search('ECH').length, hits];", [2, 1, 0]),
+        (
+            "return [tools.describe('echo').effect, tools.budget().host_calls.left, hits];",
+            ["read", 200, 0],
+        ),
+        ("try { tools.call('ehco'); } catch (e) { return [e.suggestion, hits]; }", ["echo", 0]),
+        ("try { tools.lst; } catch (e) { return [e.suggestion, hits]; }", ["list", 0]),
+    ],
+)
+def test_late_parts_of_synchronous_workers_look_up_no_global(source, value):
+    """Each function of `tools`, after every name was made a trap."""
+    traps = TRAPS.replace(json.dumps(NAMES), json.dumps(SYNC_NAMES)).replace("codemode", "tools")
+
+    async def fail(_arguments):
+        raise RuntimeError
+
+    async def story():
+        operations = [Operation("echo", echo), Operation("fail", fail)]
+        parent = Parent(operations=operations, profile="inline-sync")
+        try:
+            return await parent.invoke(traps + source)
+        finally:
+            await parent.close()
+
+    assert asyncio.run(story()) == Success(value_present=True, value=value)

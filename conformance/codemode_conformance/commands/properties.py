@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codemode_conformance.commands.run import target_of
+from codemode_conformance.commands.targeting import target_of
 from codemode_conformance.escape import for_terminal
 from codemode_conformance.failures import UsageError
 from codemode_conformance.install import install

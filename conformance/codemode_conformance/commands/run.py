@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import codemode_spec
 
 from codemode_conformance.commands import baselining, writing
+from codemode_conformance.commands.outside import add_cases, with_cases
 from codemode_conformance.commands.planning import add_plan, planned
 from codemode_conformance.commands.selection import add_selection, select
-from codemode_conformance.failures import UsageError
+from codemode_conformance.commands.targeting import target_of
 from codemode_conformance.install import install
 from codemode_conformance.probing import probe
 from codemode_conformance.report import json_report
@@ -21,7 +22,6 @@ from codemode_conformance.report.terminal import Terminal
 from codemode_conformance.roles import add_role, role_for, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.summary import Summary
-from codemode_conformance.target import REFERENCE, find_target, reference_of
 from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from codemode_spec import Case
 
     from codemode_conformance.roles import Role
-    from codemode_conformance.target import Target
     from codemode_conformance.verdicts import CaseVerdict
 
 
@@ -56,6 +55,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_role(parser)
     add_selection(parser)
+    add_cases(parser)
     add_plan(parser)
     baselining.add_baseline(parser)
     writing.add_reports(parser)
@@ -73,7 +73,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run, print, write; the exit code says what came of it."""
-    specification = codemode_spec.shipped()
+    specification = with_cases(codemode_spec.shipped(), arguments.cases)
     chosen = select(specification, arguments)
     writing.check(arguments.report)
     target = target_of(arguments.target, arguments.profile)
@@ -113,20 +113,6 @@ def execute(arguments: argparse.Namespace) -> int:
     terminal.end(details=arguments.verbose or len(cases) == 1)
     writing.write(arguments.report, json_report.report(summary))
     return summary.exit_code
-
-
-def target_of(name: str | None, profile: str | None) -> Target:
-    """The target of `--target` and `--profile`; UsageError where they do not fit."""
-    known = codemode_spec.shipped().tables.profiles
-    if profile is not None and profile not in known:
-        raise UsageError(f"--profile {profile}: it is one of {', '.join(sorted(known))}")
-    if name is None:
-        return find_target(REFERENCE if profile is None else reference_of(profile))
-    target = find_target(name)
-    if profile not in (None, target.profile):
-        has = f"the profile {target.profile}" if target.profile else "no profile"
-        raise UsageError(f"--profile {profile}: {target.file} declares {has}")
-    return target
 
 
 def _run(  # noqa: PLR0913  what a run is made of

@@ -106,7 +106,8 @@ class Rig:
         return found
 
     def _lines(self) -> list[bytes]:
-        return [line for line in self._seen.read_bytes().split(b"\n") if line]
+        # What stands after the last line feed is still being written.
+        return [line for line in self._seen.read_bytes().split(b"\n")[:-1] if line]
 
     def _starts(self) -> list[dict[str, Any]]:
         return [json.loads(line[1:]) for line in self._lines() if line.startswith(START)]

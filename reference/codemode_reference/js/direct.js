@@ -77,8 +77,8 @@ const briefs = (entries, fits) => {
   let text = "";
   const names = ownKeys(entries);
   for (let index = 0; index < names.length; index++) {
-    const { brief } = entries[names[index]];
-    if (fits(brief)) text += (text === "" ? "" : ",") + brief;
+    const { brief, searched } = entries[names[index]];
+    if (fits(searched)) text += (text === "" ? "" : ",") + brief;
   }
   return parse("[" + text + "]");
 };
@@ -88,7 +88,7 @@ const list = (entries) => briefs(entries, () => true);
 const search = (entries, text) => {
   if (typeof text !== "string") refuse(codes.invalid_arguments, { __proto__: null });
   const wanted = lower(text);
-  return briefs(entries, (brief) => within(lower(brief), wanted));
+  return briefs(entries, (searched) => within(searched, wanted));
 };
 
 const describe = (entries, name) => {

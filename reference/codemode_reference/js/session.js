@@ -10,8 +10,9 @@ const fillIf = (codes, chosen, map) => {
 };
 fillIf(settings.failures, alternatives.operation_failure === "value", session.asValue);
 fillIf(settings.exhaustion, alternatives.exhaustion === "terminal", session.terminal);
-for (let index = 0; index < alternatives.options.length; index++) {
-  if (alternatives.options[index] === "readonly") session.readonly = true;
+const { options } = alternatives;
+for (let index = 0; options && index < options.length; index++) {
+  if (options[index] === "readonly") session.readonly = true;
 }
 for (let index = 0; index < operations.length; index++) {
   const { name, aliases } = operations[index];

@@ -8,7 +8,10 @@ for (let index = 0; index < operations.length; index++) {
   const entry = { __proto__: null, name, effect };
   if (description !== undefined) entry.description = description;
   if (aliases !== undefined) entry.aliases = aliases;
+  let searched = name + " " + (description === undefined ? "" : description);
+  for (let other = 0; aliases && other < aliases.length; other++) searched += " " + aliases[other];
   entry.brief = stringify(entry);
+  entry.searched = lower(searched);
   entry.arguments = schema || {};
   entries[name] = entry;
 }

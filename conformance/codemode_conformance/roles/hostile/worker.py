@@ -130,9 +130,9 @@ class Scene:
             os.setsid()
         for name in STREAMS.keys() - set(step["holds"]):
             os.close(STREAMS[name])
+        self.keep(json.dumps({**surroundings(), "child": True}).encode(), b"#")
         os.close(ready)
         os.close(begun)
-        self.keep(json.dumps({**surroundings(), "child": True}).encode(), b"#")
         signal.alarm(SECONDS)
         finish(self, step["child"])
 

@@ -62,17 +62,11 @@ MODULES = {
     ],
     "worker-rpc": [
         *("read-only", "admission", "script-api", "progress", "options.timeout"),
-        *(
-            "options.readonly",
-            "op.groups",
-            "op.unstated",
-            "op.control",
-            "host.filter",
-            "host.clock",
-        ),
+        *("options.readonly", "op.groups", "op.unstated", "op.control"),
+        *("host.filter", "host.clock"),
     ],
 }
-IDENTITY = {
+IDENTITY: dict[str, Any] = {
     "target": "reference" if NAME == DEFAULT_PROFILE else f"reference-{NAME}",
     "version": version(),
     "language": ["javascript"],
@@ -157,7 +151,6 @@ class Session:
     def operation(self, op: dict[str, Any]) -> Operation:
         """Give the operation of a line of `open`."""
         given = {key: op[key] for key in ("description", "untracked", "control") if key in op}
-        placed = {key: tuple(op[key]) for key in ("aliases", "shortcuts") if key in op}
         # What was granted has had another schema, so that this is not it.
         other = fingerprint(op["name"], {"type": "null"}, {})
         return Operation(
@@ -167,7 +160,8 @@ class Session:
             op["arguments"],
             group=op.get("group", ""),
             ceiling=Ceiling(other, op["effect"]) if "drifted" in op else None,
-            **placed,
+            aliases=tuple(op.get("aliases", ())),
+            shortcuts=tuple(op.get("shortcuts", ())),
             **given,
         )
 
