@@ -184,10 +184,17 @@ def _check(path: Path, data: Mapping[str, Any]) -> None:
         reason = f"the name {name!r} is not the folder's, {path.parent.name!r}"
         raise TargetError(str(path), "target.name", reason, "make them equal")
     lock = data.get("install", {}).get("lock")
-    if lock is not None and not (path.parent / lock).is_file():
+    if lock is not None and not _is_file(path.parent / lock):
         reason = f"{lock} does not stand beside the file"
         raise TargetError(str(path), "install.lock", reason, "add it or drop the key")
     _check_texts(path, data, "")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # as for a name that is longer than any file's
+        return False
 
 
 def _check_texts(path: Path, value: Any, where: str) -> None:
