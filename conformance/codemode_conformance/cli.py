@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "matrix": "matrix",
     "repro": "repro",
     "selftest": "selftest",
+    "mutants": "mutants",
     "spec": "spec",
 }
 """The module of each command, in the order of the help."""
