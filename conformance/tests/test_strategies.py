@@ -1,4 +1,4 @@
-"""What the strategies promise: legal is legal, broken has its fault, an edge is where it is said."""
+"""What the strategies promise: legal is legal, broken has its fault, an edge is at its place."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ SHORT = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+CALL = "const call = async (name, args) => host.call(name, args);"
 PROFILES = load_tables().profiles
 
 
@@ -101,8 +102,7 @@ def test_policies_are_legal_or_have_one_fault(profile: str) -> None:
         ("sync", 'let r0 = 0;\nr0 = host.call("get", { ["__proto__"]: 1 });\nreturn [r0, 1n];'),
         (
             "async",
-            "const call = async (name, args) => host.call(name, args);\n"
-            'let r0 = 0;\nr0 = await call("get", { ["__proto__"]: 1 });\nreturn [r0, 1n];',
+            CALL + '\nlet r0 = 0;\nr0 = await call("get", { ["__proto__"]: 1 });\nreturn [r0, 1n];',
         ),
     ],
 )

@@ -57,13 +57,15 @@ def behaviours(dialect: Dialect, limits: Sequence[int] = ()) -> SearchStrategy[B
 def _behaviours(
     limits: tuple[int, ...], depth: int | None, kinds: tuple[str, ...], *, fails: bool
 ) -> SearchStrategy[Behaviour]:
-    values = [json_values(4), json_values(4), *map(_near, limits)]
+    # Also parts of a limit: a few of them add up to it.
+    parts = [values_of_size(limit // part) for limit in limits for part in (2, 3)]
+    values = [json_values(4), *map(_near, limits), *map(_near, limits), *parts]
     if depth is not None:
         values.append(st.sampled_from(_NEAR).flatmap(lambda by: values_of_depth(depth + by)))
     odd = [Behaviour("absent") if kind == "undefined" else Behaviour("odd", kind) for kind in kinds]
     odd += [Behaviour("fail", code="E_TEST", message="a text of the host")] if fails else []
     found = [st.one_of(values).map(lambda value: Behaviour("value", value=value))]
-    return st.one_of(*found, *found, *([st.sampled_from(odd)] if odd else []))
+    return st.one_of(*found * 4, *([st.sampled_from(odd)] if odd else []))
 
 
 def _near(limit: int) -> SearchStrategy[Any]:

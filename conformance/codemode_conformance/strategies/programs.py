@@ -104,7 +104,7 @@ class _Grammar:
 
     def step(self, draw: DrawFn, where: _Where) -> Step:
         # The simplest first: an example shrinks towards it.
-        kinds = ["call", "tried", "tried", "change", "change"]
+        kinds = ["tried", "tried", "tried", "call", "change"]
         if where.error is not None:
             kinds.append("throw")
         if where.depth < _DEEPEST:
@@ -226,7 +226,7 @@ class _Grammar:
 
 @st.composite
 def _program(draw: DrawFn, grammar: _Grammar) -> Steps:
-    return [*grammar.block(draw, _Where(), most=5), *draw(grammar.ends)]
+    return [*grammar.block(draw, _Where(), most=6, least=1), *draw(grammar.ends)]
 
 
 @st.composite
