@@ -26,7 +26,6 @@ COMMANDS: Final = {
     "list": "listing",
     "explain": "explain",
     "ask": "ask",
-    "property": "properties",
     "smoke": "smoke",
     "fuzz": "fuzz",
     "init": "init",

@@ -34,8 +34,19 @@ def _same_scalar(a: Any, b: Any) -> bool:
     if isinstance(a, bool) or isinstance(b, bool) or a is None or b is None:
         return a is b
     if isinstance(a, int | float) and isinstance(b, int | float):
-        return a == b and (a != 0 or math.copysign(1, a) == math.copysign(1, b))
+        return _same_double(a, b) and (a != 0 or math.copysign(1, a) == math.copysign(1, b))
     return type(a) is type(b) and bool(a == b)
+
+
+def _same_double(a: float, b: float) -> bool:
+    """Whether both are the same double: ECMAScript writes a large one with fewer digits.
+
+    What is an integer in one text may then be another integer in Python, of the same double.
+    """
+    try:
+        return a == b or float(a) == float(b)
+    except OverflowError:  # an integer above every double
+        return False
 
 
 def show(value: Any, limit: int = SHOWN) -> str:

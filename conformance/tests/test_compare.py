@@ -14,6 +14,7 @@ from codemode_conformance.compare import same_json, show
         ([1, {"a": None, "b": True}], [1.0, {"b": True, "a": None}]),
         ("é", "\u00e9"),
         (1e21, 10**21),
+        (3.723635992004553e16, 37236359920045530),
     ],
 )
 def test_equal_values_are_the_same(a: object, b: object) -> None:
@@ -35,6 +36,8 @@ def test_equal_values_are_the_same(a: object, b: object) -> None:
         ({"a": 1}, {"b": 1}),
         ("e\u0301", "\u00e9"),
         ([[1]], [[2]]),
+        (2**53 - 1, 2**53 - 2),
+        (10**400, 1.5),
     ],
 )
 def test_different_values_are_not(a: object, b: object) -> None:

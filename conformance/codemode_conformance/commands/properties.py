@@ -67,7 +67,7 @@ def execute(arguments: argparse.Namespace) -> int:
     target = target_of(arguments.target, arguments.profile)
     installed = install(target, _say)
     with Performer(installed) as performer:
-        found = hunt(performer, arguments.examples, arguments.seed)
+        found = hunt(performer, arguments.examples, arguments.seed, _progress)
     for line in _summary(found, performer, arguments.seed):
         print(for_terminal(line, backslash=False))
     if found.example is None:
@@ -104,6 +104,11 @@ def _tell(found: Hunt, performer: Performer) -> None:
     assert found.performed is not None
     for line in explain(found.example, found.performed, performer.dialect):
         print(for_terminal(line, backslash=False))
+
+
+def _progress(found: Hunt) -> None:
+    rate = found.programs / found.seconds if found.seconds else 0.0
+    _say(f"{found.programs} programs, {rate:.1f} a second, no disagreement")
 
 
 def _say(line: str) -> None:

@@ -14,8 +14,13 @@ from codemode_conformance.properties.agreement import Answer
 from codemode_conformance.strategies.examples import examples
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from codemode_conformance.properties.example import Example
     from codemode_conformance.properties.performing import Performed, Performer
+
+TELL_EVERY: Final = 250
+"""After so many programs it is told how far the hunt is."""
 
 _PHASES: Final = (Phase.explicit, Phase.generate, Phase.shrink)
 
@@ -50,10 +55,13 @@ class _Stop(BaseException):
     error: ConformanceError = field()
 
 
-def hunt(performer: Performer, number: int, start: int) -> Hunt:
+def hunt(
+    performer: Performer, number: int, start: int, tell: Callable[[Hunt], None] = lambda _: None
+) -> Hunt:
     """Put so many programs to the target, at most, from this seed; the first finding ends it.
 
-    ConformanceError where the target or the surroundings fail.
+    `tell` is told now and then how far it is. ConformanceError where the target or the
+    surroundings fail.
     """
     found = Hunt()
     begun = time.monotonic()
@@ -71,6 +79,8 @@ def hunt(performer: Performer, number: int, start: int) -> Hunt:
             found.reordered += answer is Answer.AGREES and performed.compared.orders > 1
             found.undecided += answer is Answer.UNDECIDED
             found.seconds = time.monotonic() - begun
+            if found.programs % TELL_EVERY == 0:
+                tell(found)
         if answer is Answer.DIFFERS:
             found.first_at = found.first_at or found.programs
             found.example, found.performed = example, performed

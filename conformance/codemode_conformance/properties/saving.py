@@ -14,7 +14,6 @@ from codemode_conformance.properties.dialect import NEEDED, OPEN
 from codemode_conformance.properties.explaining import behaviours_of, steps_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from codemode_spec.cases import OperationSpec
@@ -61,15 +60,17 @@ def document(example: Example, foreseen: Foreseen, dialect: Dialect) -> dict[str
     """The case document of an example, with the expectation that the model has of it."""
     source = example.source(dialect)
     expected = _expectation(foreseen, dialect)
-    layers = {key for block in expected["any_of"] for key in block} | set(expected)
+    blocks = expected.get("any_of", [expected])
     wanted = dict(REQUIREMENTS)
-    if "value" not in layers:
-        del wanted["value"]
-    for (category,) in [expected.get("category", {}).get("want", [])] if _named(expected) else []:
+    category = blocks[0].get("category", {}).get("want", [""])[0]
+    if category in CATEGORIES:
         wanted["category"] = CATEGORIES[category]
-    if "category" not in wanted:
-        expected.pop("category", None)
-    if "error" in layers:
+    else:
+        for block in blocks:
+            block.pop("category", None)
+    if not {"value", "odd"} & set(blocks[0]):
+        del wanted["value"]
+    if "error" in blocks[0]:
         wanted["code"] = CODE
     digest = hashlib.sha256(json.dumps([source, example.policy], sort_keys=True).encode())
     used = {call.operation for call in foreseen.prediction.calls}
@@ -95,11 +96,6 @@ def document(example: Example, foreseen: Foreseen, dialect: Dialect) -> dict[str
     return {"format": 1, "area": AREA, "cases": [_escaped(case)]}
 
 
-def _named(expected: Mapping[str, Any]) -> bool:
-    want = expected.get("category", {}).get("want", [])
-    return bool(want) and want[0] in CATEGORIES
-
-
 def _expectation(foreseen: Foreseen, dialect: Dialect) -> dict[str, Any]:
     said = foreseen.prediction
     error = said.outcome.error
@@ -118,7 +114,9 @@ def _expectation(foreseen: Foreseen, dialect: Dialect) -> dict[str, Any]:
     made = [_call(call) for call in said.calls]
     # The last calls may be cancelled before they are dispatched.
     lists = [made[:count] for count in range(foreseen.certain, len(made) + 1)]
-    return {**block, "any_of": [{"calls": calls} for calls in lists]}
+    if len(lists) == 1:
+        return {**block, "calls": made}
+    return {"any_of": [{**block, "calls": calls} for calls in lists]}
 
 
 def _call(call: Made) -> dict[str, Any]:

@@ -57,13 +57,26 @@ def behaviours(dialect: Dialect, limits: Sequence[int] = ()) -> SearchStrategy[B
 def _behaviours(
     limits: tuple[int, ...], depth: int | None, kinds: tuple[str, ...], *, fails: bool
 ) -> SearchStrategy[Behaviour]:
-    values = [json_values(4), json_values(4), *map(_near, limits)]
-    if depth is not None:
-        values.append(st.sampled_from(_NEAR).flatmap(lambda by: values_of_depth(depth + by)))
+    # Also parts of a limit: a few of them add up to it.
+    parts = [values_of_size(limit // part) for limit in limits for part in (2, 3)]
+    sized = st.one_of(*map(_near, limits), *map(_near, limits), *parts) if limits else None
     odd = [Behaviour("absent") if kind == "undefined" else Behaviour("odd", kind) for kind in kinds]
     odd += [Behaviour("fail", code="E_TEST", message="a text of the host")] if fails else []
-    found = [st.one_of(values).map(lambda value: Behaviour("value", value=value))]
-    return st.one_of(*found, *found, *([st.sampled_from(odd)] if odd else []))
+
+    def chosen(lot: int) -> SearchStrategy[Behaviour]:
+        # By a number, since one_of gives each branch within its branches the same weight.
+        if lot == 0 and odd:
+            return st.sampled_from(odd)
+        if lot == 1 and depth is not None:
+            levels = st.sampled_from(_NEAR).flatmap(lambda by: values_of_depth(depth + by))
+            return levels.map(_value)
+        return (sized if sized is not None and lot > 3 else json_values(4)).map(_value)
+
+    return st.sampled_from((2, 3, 4, 5, 6, 7, 1, 0)).flatmap(chosen)
+
+
+def _value(value: Any) -> Behaviour:
+    return Behaviour("value", value=value)
 
 
 def _near(limit: int) -> SearchStrategy[Any]:

@@ -90,9 +90,10 @@ class _Grammar:
         self.returns = self._returns()
         self.ends = self._ends()
         # Whether a name outside of the catalogue costs a call is promised by the contract alone.
-        names = [name for name, _, schema in CATALOGUE if abilities.contract or not schema]
-        unknown = [UNKNOWN] if abilities.contract else []
-        self.names = st.sampled_from([*names, *names, *names, *unknown])
+        free = [name for name, _, schema in CATALOGUE if not schema]
+        guarded = [name for name, _, schema in CATALOGUE if schema]
+        others = [*guarded, UNKNOWN] if abilities.contract else []
+        self.names = st.sampled_from([*free * 3, *others])
 
     def program(self) -> SearchStrategy[Steps]:
         return _program(self)
@@ -104,7 +105,7 @@ class _Grammar:
 
     def step(self, draw: DrawFn, where: _Where) -> Step:
         # The simplest first: an example shrinks towards it.
-        kinds = ["call", "tried", "tried", "change", "change"]
+        kinds = ["tried", "tried", "tried", "call", "change"]
         if where.error is not None:
             kinds.append("throw")
         if where.depth < _DEEPEST:
@@ -184,11 +185,12 @@ class _Grammar:
     def _arguments(self) -> SearchStrategy[Step]:
         counted = [{"arguments": {"n": {"$": name}}} for name in COUNTERS]
         few: list[Step] = [{}, {"arguments": {"n": 1}}, *counted]
-        found: list[SearchStrategy[Step]] = [st.sampled_from(few)] * 6
-        found.append(json_values(4).map(lambda value: {"arguments": value}))
-        if self.can.json:
-            found.append(self.odd.map(lambda value: {"arguments": value}))
-        return st.one_of(found)
+        values = [json_values(4), *([self.odd] if self.can.json else [])]
+        others = [value.map(lambda value: {"arguments": value}) for value in values]
+        # By a number, since one_of gives each branch within its branches the same weight.
+        return st.integers(0, 9).flatmap(
+            lambda lot: others[lot - 8] if 0 <= lot - 8 < len(others) else st.sampled_from(few)
+        )
 
     def _odd(self) -> SearchStrategy[Any]:
         """What JSON loses, or what nests as deep as may be, or a level more."""
@@ -226,7 +228,7 @@ class _Grammar:
 
 @st.composite
 def _program(draw: DrawFn, grammar: _Grammar) -> Steps:
-    return [*grammar.block(draw, _Where(), most=5), *draw(grammar.ends)]
+    return [*grammar.block(draw, _Where(), most=6, least=1), *draw(grammar.ends)]
 
 
 @st.composite
