@@ -32,9 +32,9 @@ COMMANDS: Final = {
     "install": "installing",
     "merge": "merge",
     "matrix": "matrix",
-    "property": "properties",
     "repro": "repro",
     "selftest": "selftest",
+    "mutants": "mutants",
     "spec": "spec",
 }
 """The module of each command, in the order of the help."""

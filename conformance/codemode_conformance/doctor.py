@@ -331,6 +331,10 @@ def _tabled(run: Run, failures: list[Outcome]) -> Iterator[tuple[str, str, Run]]
             yield "code", f"a field {field} too many", replace(run, error=wrong)
         for field in (name for name, kind in listed.items() if kind == "required"):
             yield "code", f"no {field}", replace(run, error=_without(error, field))
+    if failures and all("detail" in one.error_table for one in failures):
+        most = load_tables().detail_characters
+        for what, told in (("a detail too long", "w" * (most + 1)), ("a raw LF", "one\ntwo")):
+            yield "code", what, replace(run, error={**error, "detail": told})
     if failures and all("message" in one.error_table for one in failures):
         text = str((run.native or {}).get("message"))
         for what, told in (("a path before the message", f"/home/x.js:1 {text}"), ("no text", "")):

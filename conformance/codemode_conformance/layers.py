@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec import load_tables
@@ -167,7 +168,11 @@ def code(run: Run, legal: Outcome) -> Finding:
     lacking = [name for name in legal.error_has if not error.get(name)]
     if lacking:
         return failed(f"a text in {' and '.join(lacking)}", show(dict(error)), "no text")
-    findings = {"fields": fields(error), "message": message(error, run.native or {})}
+    findings = {
+        "fields": fields(error),
+        "message": message(error, run.native or {}),
+        "detail": detail(error),
+    }
     told = [findings[part] for part in legal.error_table]
     return next((finding for finding in told if finding is not PASSED), PASSED)
 
@@ -205,6 +210,17 @@ def message(error: Mapping[str, Any], native: Mapping[str, Any]) -> Finding:
     if native["message"] == wanted:
         return PASSED
     return failed(f"the message {show(wanted)}", show(native["message"]), "another text")
+
+
+def detail(error: Mapping[str, Any]) -> Finding:
+    """A `detail` is no longer than the table says, with its control characters escaped."""
+    most = load_tables().detail_characters
+    text = str(error.get("detail", ""))
+    if len(text) > most:
+        return failed(f"a detail of at most {most} characters", f"{len(text)} characters", "long")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+        return failed("a detail with escaped control characters", show(text), "not escaped")
+    return PASSED
 
 
 def _named(wanted: Mapping[str, Any], error: Mapping[str, Any]) -> Finding:

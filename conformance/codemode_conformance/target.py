@@ -144,10 +144,14 @@ def find_target(name: str) -> Target:
 
 
 def reference_of(profile: str) -> str:
-    """The shipped target that is the reference with this profile; TargetError without one."""
-    for name in shipped_targets():
-        ours = name.startswith(REFERENCE)
-        if ours and load_target(SHIPPED / name / FILE_NAME).profile == profile:
+    """The shipped target that is the reference with this profile; TargetError without one.
+
+    Of several it is the one with an engine, which can be asked more.
+    """
+    found = {name: load_target(SHIPPED / name / FILE_NAME) for name in shipped_targets()}
+    ours = [name for name in found if name.startswith(REFERENCE)]
+    for name in sorted(ours, key=lambda name: found[name].engine is None):
+        if found[name].profile == profile:
             return name
     advice = "give the name of a profile, or a --target"
     raise TargetError(profile, "", "the reference has no such profile", advice)
@@ -180,10 +184,17 @@ def _check(path: Path, data: Mapping[str, Any]) -> None:
         reason = f"the name {name!r} is not the folder's, {path.parent.name!r}"
         raise TargetError(str(path), "target.name", reason, "make them equal")
     lock = data.get("install", {}).get("lock")
-    if lock is not None and not (path.parent / lock).is_file():
+    if lock is not None and not _is_file(path.parent / lock):
         reason = f"{lock} does not stand beside the file"
         raise TargetError(str(path), "install.lock", reason, "add it or drop the key")
     _check_texts(path, data, "")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # as for a name that is longer than any file's
+        return False
 
 
 def _check_texts(path: Path, value: Any, where: str) -> None:

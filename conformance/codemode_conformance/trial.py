@@ -424,6 +424,10 @@ class Trial:
         filtered = category == "admission" and category in self._identity.capabilities
         if not rate and category != "capacity" and not filtered:
             return
+        limits = {load_tables().rows[row].error for row in self._case.set}
+        if (filtered and not rate and self._case.filtered) or code in limits:
+            # A case about this filter, or about the limit that it has set, is judged by it.
+            return
         asked = {
             name
             for outcome in (expected.any_of if expected else ())

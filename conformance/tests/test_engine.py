@@ -342,6 +342,32 @@ def test_a_refusal_for_rate_or_capacity_judges_nothing(
     assert (fault and fault.side) == side
 
 
+@pytest.mark.parametrize(
+    ("program", "set_row", "needs"),
+    [
+        ("fail capacity server_workers_limit", {"server_workers": 2}, []),
+        ("fail admission rate_limited", {"executions_per_minute": 2}, []),
+        ("fail admission pattern_blocked", {}, ["admission"]),
+    ],
+)
+def test_a_refusal_by_what_a_case_is_about_is_judged(
+    fake_engine: MakeEngine, case_of: MakeCase, program: str, set_row: Any, needs: Any
+) -> None:
+    """A limit that the case has set, or a filter that it needs, may not refuse its program."""
+    link = "https://example.org/limits"
+    rows = ["wall_time_ms", "server_workers", "executions_per_minute"]
+    names = [*(f"policy.{row}" for row in rows), "alternatives.script_style", "admission"]
+    config = {
+        "identity": {"capabilities": ["op.value", "admission"], "settable": rows},
+        "effective": {row: {"value": 2, "from": "set"} for row in rows[1:]},
+    }
+    engine = fake_engine(config, dict.fromkeys(names, link))
+    case = case_of(program, expect=[{"outcome": "value"}], set=set_row, needs=needs)
+    seen = engine.run(case).observation
+    assert (seen.fault, seen.unsupported) == (None, None)
+    assert seen.runs[0].end is End.FAILURE
+
+
 def test_a_case_that_does_not_fit_is_unsupported(
     fake_engine: MakeEngine, case_of: MakeCase
 ) -> None:

@@ -128,6 +128,13 @@ def test_reproduction_lines_are_made_here(joined: Any) -> None:
     assert "rm -rf" not in json.dumps(found) + html_page.text(found) + page.text(found)
 
 
+def test_paths_of_a_machine_are_not_published(joined: Any) -> None:
+    """What a target leaked of the place where it was run stays there."""
+    seen = "at f (file:///home/me/cache/x.js:1:2) in /tmp/a/b, 3 ms"
+    (failure,) = joined(report(layer("tim.one", "fail", observed=seen)))["targets"][0]["failures"]
+    assert failure["observed"] == "at f ((path)) in (path) 3 ms"
+
+
 def test_a_hostile_report_stays_text(joined: Any) -> None:
     """No text of a report begins markup, a script, a workflow command or another line."""
     texts = dict.fromkeys(("reason", "expected", "observed"), HOSTILE)

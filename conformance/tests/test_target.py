@@ -120,6 +120,7 @@ def test_a_server_needs_no_adapter(write: Callable[[str], Path]) -> None:
         ("grace_ms = 50", 'worker_pattern = "("', "engine.worker_pattern"),
         ('"https://example.org/limits"', '"the readme"', "claims.policy"),
         ("package-lock.json", "other-lock.json", "install.lock"),
+        ("package-lock.json", "x" * 300, "install.lock"),
         ("[engine]", "[motor]", ""),
     ],
 )

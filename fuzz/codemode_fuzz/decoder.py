@@ -41,6 +41,12 @@ ABSENT_RULES: Final[Rules] = {
     "alternatives": {**RULES["alternatives"], "undefined_result": "absent"},
 }
 """The same, where a program may have no value: both sides of the one rule that depends on it."""
+OTHER_RULES: Final[tuple[Rules, ...]] = tuple(
+    frame_rules(_TABLES, profile)
+    for name, profile in _TABLES.profiles.items()
+    if name != DEFAULT_PROFILE
+)
+"""Those of the other profiles, which have kinds of frames besides."""
 
 
 def parse(line: bytes, rules: Rules) -> tuple[str, Frame]:

@@ -39,7 +39,7 @@ def frame_seeds() -> dict[str, bytes]:
     for each spelling in the lists of faults. Larger ones are made where they are tested.
     """
     seeds = dict(_legal())
-    for name, line in (*_faulty(), *_spelled()):
+    for name, line in (*_faulty(), *_spelled(), *_of_other_profiles()):
         if len(line) <= _LARGEST and len(line) < len(seeds.get(name, line + b"\n\n")):
             seeds[name] = line + b"\n"
     return seeds | dict(_streams())
@@ -90,6 +90,29 @@ def _spelled() -> Iterator[tuple[str, bytes]]:
         )
         nested = b'{"":' * depth + b"0" + b"}" * depth
         yield f"depth-object-{depth}", spell({**_CALL, "arguments": Raw(nested)})
+
+
+def _of_other_profiles() -> Iterator[tuple[str, bytes]]:
+    """Batches and progress, which only some profiles have."""
+    ids = {"invocation_id": 1, "call_id": 1}
+    entry = {"operation": "add", "arguments": {}}
+    deep = Raw(b"[" * reading.DEPTH + b"]" * reading.DEPTH)
+    batches: tuple[Any, ...] = (
+        *([entry], [entry, entry], [], {}, [1], [{}], [{**entry, "more": 1}], None),
+        *([{**entry, "operation": 1}], [{**entry, "arguments": deep}]),
+        [{**entry, "arguments": [deep]}],
+    )
+    for number, calls in enumerate(batches):
+        yield f"batch-{number:02}", spell({"type": "host_batch", **ids, "calls": calls})
+    parts: tuple[dict[str, Any], ...] = (
+        *({"current": 1}, {"current": 1, "total": 2, "message": "x"}, {"current": -1}, {}),
+        *({"current": 1, "message": "é" * 128}, {"current": 1, "message": "é" * 129}),
+        *({"current": 1, "total": 1.5}, {"current": 1, "message": 1}, {"current": True}),
+    )
+    for number, part in enumerate(parts):
+        yield f"progress-{number:02}", spell({"type": "progress", "invocation_id": 1, **part})
+    nested = b"[" * (reading.DEPTH + 2) + b"]" * (reading.DEPTH + 2)
+    yield "deeper-elsewhere", spell({**_CALL, "arguments": Raw(nested)})
 
 
 def _streams() -> Iterator[tuple[str, bytes]]:

@@ -85,6 +85,21 @@ def test_needs_follow_from_the_data() -> None:
     )
 
 
+def test_a_variant_has_no_program_in_a_language_whose_let_is_null() -> None:
+    """Not everything that one language can say has a counterpart in another."""
+    program = {"javascript": "@{text}", "python": {"async": ["await x\n", "@{py}"]}}
+    both, one = _case(
+        let={"py": None, "text": ""},
+        program=program,
+        then=[{"program": program, "expect": [{"outcome": "any"}]}],
+        variants={"both": {"let": {"py": "pass"}}, "one": {"let": {"text": "x"}}},
+    )
+    assert [set(programs) for programs in both.programs] == [{"javascript", "python"}] * 2
+    assert [set(programs) for programs in one.programs] == [{"javascript"}] * 2
+    with pytest.raises(NotApplicable, match="no python program"):
+        one.resolve({}, ALTERNATIVES, "python")
+
+
 def test_a_case_takes_the_numbers_and_the_style_of_its_target() -> None:
     """Programs and expectations are computed from the effective policy."""
     (case,) = _case(

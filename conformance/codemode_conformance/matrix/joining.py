@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,9 @@ LEVELS: Final = ("containment", "budgets", "contract")
 
 FAILED: Final = (Verdict.FAIL, Verdict.FLAKY)
 _JUDGED: Final = (Verdict.PASS, *FAILED)
+_PLACE: Final = re.compile(
+    r"(?:file://)?/(?:home|root|tmp|var|opt|srv|work|private|Users)/[^\s'\")…]*"
+)
 _PINS: Final = ("suite_version", "spec_revision", "cases_digest")
 
 
@@ -165,12 +169,17 @@ def _failure(
         "class": layer.klass,
         "level": layer.level,
         "verdict": layer.verdict.value,
-        "reason": layer.reason,
-        "expected": layer.expected,
-        "observed": layer.observed,
+        "reason": _without_places(layer.reason),
+        "expected": _without_places(layer.expected),
+        "observed": _without_places(layer.observed),
         "finding": cause,
         "reproduce": for_shell(words),
     }
+
+
+def _without_places(text: str) -> str:
+    """The text without paths of the machine that it was run on: the page is for others."""
+    return _PLACE.sub("(path)", text)
 
 
 def _counted(layers: Iterable[Layer], key: Any) -> dict[str, dict[str, int]]:

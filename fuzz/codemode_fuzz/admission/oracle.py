@@ -94,7 +94,8 @@ def _check_meaning(source: str, last: tuple[int, int] | None) -> None:
         return  # no script, or one that throws or does not end
     first, end = last
     body = f"{source[:first]}return ({source[first:end]}\n){source[end:]}"
-    found = _value(f"JSON.stringify([(function () {{\n{body}\n}})()])")
+    function = json.dumps(f"(function () {{\n{body}\n}})()")
+    found = _value(f"JSON.stringify([(0, eval)({function})])")
     if found is None:
         raise Finding("meaning", "a program that ran does not run when its last value is returned")
     if found != wanted:

@@ -15,8 +15,8 @@ from codemode_spec.tables import load_tables
 from codemode_fuzz import reading
 from codemode_fuzz.decoder import ABSENT_RULES, RULES
 from codemode_fuzz.finding import Finding
-from codemode_fuzz.parent.books import Books
-from codemode_fuzz.parent.catalogue import REFERENCE
+from codemode_fuzz.parent.books import CANARY, Books
+from codemode_fuzz.parent.catalogue import REFERENCE, redacted
 from codemode_fuzz.parent.prophet import INVOCATION, Prophet
 from codemode_fuzz.parent.script import Script, Step, read
 from codemode_fuzz.value.building import build
@@ -105,7 +105,10 @@ class _Walk:
                 return parent.event(step.data.decode())
             case "A":
                 self._books.open.discard(step.number)
-                return parent.answer(step.number, build(step.data), elapsed)
+                value = build(step.data)
+                seen = redacted(parent.calls[step.number - 1].operation, value)
+                self._books.told_openly |= CANARY in repr(seen)
+                return parent.answer(step.number, value, elapsed)
             case "F":
                 self._books.open.discard(step.number)
                 return parent.fail(step.number, elapsed)

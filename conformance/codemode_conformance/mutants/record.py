@@ -1,0 +1,203 @@
+"""What the mutants have shown: recorded, so that it can be checked without running any.
+
+`caught.json` has for each mutant the layers of the cases that it turned red. A result counts only
+as long as neither the mutant nor the case has changed.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from codemode_spec.documents import read_document
+from codemode_spec.failures import Problem
+
+from codemode_conformance.mutants.mutant import DIGITS, shows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from codemode_spec import Case, Specification
+
+    from codemode_conformance.mutants.mutant import Mutant
+    from codemode_conformance.mutants.trial import Result
+
+CLASSES: Final = ("containment", "budgets", "contract")
+"""The classes whose every case must have been red."""
+
+RECORD: Final = "caught.json"
+ENGINE_FAULTS: Final = "doctored.yaml"
+AGAIN: Final = "run `cmconf mutants --whole --write --mutant {}`"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one mutant turned red, the layers by case; `passing` of `unrelated` others held."""
+
+    digest: str
+    red: Mapping[str, Sequence[str]]
+    passing: int
+    unrelated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """All that was shown. `cases` has the digests of the cases as they were then."""
+
+    mutants: Mapping[str, Shown]
+    cases: Mapping[str, str]
+
+    def current(self, mutant: Mutant, specification: Specification) -> dict[str, list[str]]:
+        """What this mutant turned red, as far as it still says something."""
+        shown = self.mutants.get(mutant.name)
+        if shown is None or shown.digest != mutant.digest:
+            return {}
+        return {
+            case: list(layers)
+            for case, layers in shown.red.items()
+            if specification.digests.get(case, "")[:DIGITS] == self.cases[case]
+        }
+
+    def missing(self, mutant: Mutant, specification: Specification) -> list[tuple[str, str]]:
+        """The pairs of requirement and layer for which nothing current is recorded."""
+        red = self.current(mutant, specification)
+        cases = specification.cases
+        return [
+            pair
+            for pair in mutant.pairs
+            if not any(shows(cases[case], red[case], *pair) for case in red)
+        ]
+
+
+def place() -> Path:
+    """The folder of the data."""
+    return Path(str(files(__package__)))
+
+
+def read(path: Path | None = None) -> Record:
+    """The shipped record, or that of another file; an empty one where there is none."""
+    path = path or place() / RECORD
+    if not path.is_file():
+        return Record({}, {})
+    data = read_document(path, path.name)
+    mutants = {
+        name: Shown(entry["digest"], entry["red"], *entry["unrelated"])
+        for name, entry in data["mutants"].items()
+    }
+    return Record(mutants, data["cases"])
+
+
+def text(
+    record: Record,
+    results: Iterable[Result],
+    mutants: Mapping[str, Mutant],
+    specification: Specification,
+) -> str:
+    """The record with these results; mutants that are gone go, and so does what is asked anew."""
+    fresh = {result.mutant.name: result for result in results}
+    entries: dict[str, Any] = {}
+    for name, mutant in sorted(mutants.items()):
+        red = record.current(mutant, specification)
+        if name in fresh:
+            one = fresh[name]
+            asked = {*one.related, *one.passed, *one.others}
+            red = {case: red[case] for case in red if case not in asked} | one.red
+            passing, unrelated = len(one.passed), len(one.passed) + len(one.others)
+        elif red:
+            passing, unrelated = record.mutants[name].passing, record.mutants[name].unrelated
+        else:
+            continue
+        entries[name] = {
+            "digest": mutant.digest,
+            "unrelated": [passing, unrelated],
+            "red": {case: red[case] for case in sorted(red)},
+        }
+    cases = sorted({case for entry in entries.values() for case in entry["red"]})
+    digests = {case: specification.digests[case][:DIGITS] for case in cases}
+    return _lines({"format": 1, "cases": digests, "mutants": entries})
+
+
+def _lines(data: Mapping[str, Any]) -> str:
+    """JSON with a line for each case and mutant, so that changes can be read."""
+
+    def entries(found: Mapping[str, Any]) -> str:
+        return ",\n".join(f"{json.dumps(key)}: {json.dumps(found[key])}" for key in found)
+
+    return (
+        f'{{"format": {data["format"]},\n"cases": {{\n{entries(data["cases"])}\n}},\n'
+        f'"mutants": {{\n{entries(data["mutants"])}\n}}}}\n'
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Cases of the three classes: red by a mutant, or in the selftest alone, with the reason.
+
+    `missing` are those of the selftest without a reason, so that a mutant could be found.
+    """
+
+    by_mutant: tuple[str, ...]
+    by_doctor: Mapping[str, str]
+    missing: tuple[str, ...]
+
+
+def coverage(
+    record: Record,
+    mutants: Mapping[str, Mutant],
+    specification: Specification,
+) -> tuple[Coverage, list[Problem]]:
+    """Which case was shown red by what, and everything that is stale or missing."""
+    found: list[Problem] = []
+    red: set[str] = set()
+    for mutant in mutants.values():
+        red |= record.current(mutant, specification).keys()
+        for requirement, layer in record.missing(mutant, specification):
+            reason = f"no case is recorded that fails in {layer}; {AGAIN.format(mutant.name)}"
+            found.append(Problem(RECORD, f"{mutant.name}/{requirement}", reason))
+    reasons, at_most, problems = _engine_faults(specification)
+    found += problems
+    ids = [case.id for case in specification.cases.values() if _is_of(case, specification)]
+    covered = Coverage(
+        by_mutant=tuple(case for case in ids if case in red),
+        by_doctor={case: reasons[case] for case in ids if case not in red and case in reasons},
+        missing=tuple(case for case in ids if case not in red and case not in reasons),
+    )
+    for case in red & reasons.keys():
+        found.append(Problem(ENGINE_FAULTS, case, "a mutant turns it red; take it out"))
+    if len(covered.missing) > at_most:
+        reason = (
+            f"{len(covered.missing)} cases were turned red by doctored outcomes alone, and have no "
+            f"reason; at most {at_most} may be: add mutants, or say why there can be none"
+        )
+        found.append(Problem(ENGINE_FAULTS, "at_most", reason))
+    return covered, found
+
+
+def _is_of(case: Case, specification: Specification) -> bool:
+    requirements = specification.requirements
+    return any(requirements[name].klass in CLASSES for name in case.requirements.values())
+
+
+def _engine_faults(specification: Specification) -> tuple[dict[str, str], int, list[Problem]]:
+    """Why no mutant of the reference can break a case, and how many cases may lack one and both.
+
+    A trailing `*` of a case is any variant.
+    """
+    path = place() / ENGINE_FAULTS
+    reasons: dict[str, str] = {}
+    found: list[Problem] = []
+    data = read_document(path, path.name)
+    for group in data["groups"]:
+        for pattern in group["cases"]:
+            matching = fnmatch.filter(specification.cases, pattern)
+            if not matching:
+                found.append(Problem(path.name, pattern, "there is no such case"))
+            for case in matching:
+                if case in reasons:
+                    found.append(Problem(path.name, case, "it stands twice"))
+                reasons[case] = group["why"]
+    return reasons, data["at_most"], found
