@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "matrix": "matrix",
     "repro": "repro",
     "selftest": "selftest",
+    "property": "properties",
     "mutants": "mutants",
     "spec": "spec",
 }

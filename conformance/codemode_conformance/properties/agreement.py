@@ -20,12 +20,13 @@ from codemode_conformance.properties.orders import Orders
 from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from codemode_spec.cases import OperationSpec
     from codemode_spec.model.host import Host
     from codemode_spec.model.prediction import Made, Prediction
     from codemode_spec.model.releases import Release
-    from codemode_spec.model.terms import Rules
+    from codemode_spec.model.terms import Dispatch, Rules
 
     from codemode_conformance.judge import Standing
     from codemode_conformance.observation import Call, Run
@@ -97,12 +98,40 @@ def compare(  # noqa: PLR0913, PLR0917  all that a comparison depends on
         orders = Orders()
         while orders.more():
             tried += 1
-            host = Released(rules, example.scripted, numbers)
-            said = _predict(example, dialect, rules, host, orders.choose)
+            host = _Following(rules, example.scripted, numbers, run.calls[:certain])
+            try:
+                said = _predict(example, dialect, rules, host, orders.choose)
+            except _PartedError:
+                continue
             if not differences(Foreseen(said, (), certain, rules), run, standing):
                 return Compared(Answer.AGREES, orders=tried)
         all_tried = all_tried and orders.exhausted
     return Compared(Answer.DIFFERS if all_tried else Answer.UNDECIDED, differs, tried)
+
+
+class _PartedError(Exception):
+    """An order in which another call comes than the one that was seen: the rest is no matter."""
+
+
+class _Following(Released):
+    """A host that follows a run: its first calls are those that were seen."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        operations: Mapping[str, OperationSpec],
+        numbers: Sequence[int],
+        seen: Sequence[Call],
+    ) -> None:
+        super().__init__(rules, operations, numbers)
+        self._seen = seen
+
+    def dispatch(self, action: Dispatch, number: int, now: int) -> None:
+        """One more call has arrived, the same as in the run."""
+        made = prediction.Made(action.operation, *action.arguments)
+        if number <= len(self._seen) and not _same(made, self._seen[number - 1]):
+            raise _PartedError
+        super().dispatch(action, number, now)
 
 
 def _predict(

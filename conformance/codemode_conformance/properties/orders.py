@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-MOST: Final = 80
+MOST: Final = 200
 """So many are tried one after the other, which is all of them for most programs."""
 
 SAMPLED: Final = 120
