@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec import LAYERS, NotApplicable
@@ -101,6 +101,9 @@ def _one(
         run = Run("", End.FAILURE, 0.0, category="policy", error=_told("invalid_policy", field))
         return Answered(program, None, expected, _differs(run, expected, case), field)
     request = request_of(spec.program)
+    if "timeout_ms" in spec.options:
+        wall = min(boundary.policy["wall_time_ms"], spec.options["timeout_ms"])
+        boundary = replace(boundary, policy={**boundary.policy, "wall_time_ms": wall})
     said = prediction.predict(
         boundary,
         program,

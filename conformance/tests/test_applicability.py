@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from importlib.resources import files
 
 import codemode_spec
 import pytest
@@ -36,7 +38,9 @@ EVERYTHING = Identity(
 def test_a_target_that_declares_everything_is_asked_everything() -> None:
     """No shipped case needs what cannot be declared."""
     tables = SPECIFICATION.tables
-    every_row = {"options.timeout", *(f"policy.{name}" for name in tables.rows)}
+    schema = json.loads((files("codemode_spec") / "schema" / "adapter.schema.json").read_text())
+    named = schema["$defs"]["capability"]["anyOf"][0]["enum"]
+    everything = {*named, *(f"policy.{name}" for name in tables.rows)}
     for case in SPECIFICATION.cases.values():
         chosen = {
             name: values if tables.alternatives[name].is_set else values[0]
@@ -44,10 +48,11 @@ def test_a_target_that_declares_everything_is_asked_everything() -> None:
         }
         target = replace(
             EVERYTHING,
-            capabilities=EVERYTHING.capabilities | every_row,
+            capabilities=EVERYTHING.capabilities | everything,
             alternatives={**EVERYTHING.alternatives, **chosen},
         )
-        assert obstacle(case, target, "engine") is None, case.id
+        for role in case.roles:
+            assert obstacle(case, target, role) is None, case.id
 
 
 @pytest.mark.parametrize(
@@ -67,7 +72,7 @@ def test_a_target_that_declares_everything_is_asked_everything() -> None:
             "the adapter builds no undefined",
         ),
         ("tim.job-chain.await", {"alternatives": {}}, "script_style is not declared"),
-        ("ret.value.zero", {"languages": ("python",)}, "no program in python"),
+        ("iso.replace-everything", {"languages": ("python",)}, "no program in python"),
         ("val.odd-host-result.bigint", {"host_values": ("NaN",)}, "the adapter builds no bigint"),
         ("val.odd-host-result.nan", {"host_values": ("NaN",)}, None),
         ("ret.value.zero", {"capabilities": frozenset(), "settable": ()}, None),

@@ -59,5 +59,5 @@ def test_the_documents_name_commands_that_exist() -> None:
     for path in [*ROOT.glob("*.md"), *ROOT.glob("*/README.md")]:
         named |= set(re.findall(r"cmconf ([a-z]+)\b", path.read_text(encoding="utf-8")))
     commands = {"run", "list", "explain", "ask", "smoke", "init", "install", "merge", "repro"}
-    commands |= {"selftest", "spec", "matrix", "fuzz", "property"}
+    commands |= {"selftest", "spec", "matrix", "fuzz", "mutants", "property"}
     assert named == commands

@@ -12,7 +12,11 @@ SPECIFICATION = codemode_spec.load()
 RECORDING = recordings.read(recordings.shipped().read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("case", SPECIFICATION.cases.values(), ids=lambda case: case.id)
+# `tox -e selftest` judges all of them.
+SOME = list(SPECIFICATION.cases.values())[::40]
+
+
+@pytest.mark.parametrize("case", SOME, ids=lambda case: case.id)
 def test_every_layer_of_every_case_passes_and_fails(case: codemode_spec.Case) -> None:
     """Right outcomes pass, doctored ones fail in their layer."""
     proof = prove(case, SPECIFICATION, RECORDING)
@@ -48,8 +52,8 @@ def test_a_layer_that_is_never_judged_is_a_gap(monkeypatch, name: str, case: str
 def test_a_recording_of_another_version_is_a_gap() -> None:
     """A changed case must be recorded again."""
     case = SPECIFICATION.cases["ret.value.zero"]
-    _, observation = RECORDING[case.id]
-    proof = prove(case, SPECIFICATION, {case.id: ("0" * 64, observation)})
+    observation = RECORDING[case.id].observation
+    proof = prove(case, SPECIFICATION, {case.id: recordings.Recorded("0" * 64, observation)})
     assert proof.gaps == ("the recording is of another version of the case; record it again",)
 
 
