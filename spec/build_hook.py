@@ -1,7 +1,11 @@
-"""Puts the bundle of the specification into the wheel; an editable install reads the sources."""
+"""Puts the bundle of the specification into the wheel, and beside the sources of a checkout.
+
+There it is read as long as it is of exactly these sources, which takes seconds to read.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,11 +18,14 @@ class BundleHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the bundle aside and have it packed as `codemode_spec/bundle.json`."""
-        if version == "editable":
-            return
         sys.path.insert(0, str(Path(self.root) / "spec"))
-        from codemode_spec import bundle  # noqa: PLC0415  of the sources that are being built
+        from codemode_spec import SpecificationError, bundle  # noqa: PLC0415  what is being built
 
+        if version == "editable":
+            # Sources that are being changed may be wrong; then there is none.
+            with contextlib.suppress(SpecificationError):
+                (Path(bundle.__file__).parent / bundle.NAME).write_bytes(bundle.build())
+            return
         made = Path(self.directory) / bundle.NAME
         made.parent.mkdir(parents=True, exist_ok=True)
         made.write_bytes(bundle.build())
