@@ -197,6 +197,7 @@ def test_a_mutant_that_does_not_start_is_no_mutant(plan: Plan) -> None:
     assert "SyntaxError" in result.fault
 
 
+@pytest.mark.slow
 def test_a_mutant_that_breaks_everything_is_too_coarse(plan: Plan) -> None:
     """Most unrelated cases must go on passing."""
     everything = Patch("session.py", 'value = frame["value"]\n', 'value = "ruined"\n')

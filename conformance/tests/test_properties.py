@@ -93,6 +93,7 @@ def test_a_call_that_is_not_awaited_may_be_missing(performer: Performer) -> None
     assert performed.foreseen.certain == 0
 
 
+@pytest.mark.slow
 def test_a_bug_of_the_reference_is_found_and_shrunk(tmp_path: Path) -> None:
     """A refused value that is charged shows in two calls, and only they are left."""
     charging = ADAPTER.parents[3] / "tests" / "fakes" / "charging.py"
@@ -103,6 +104,7 @@ def test_a_bug_of_the_reference_is_found_and_shrunk(tmp_path: Path) -> None:
     _is_the_core(found)
 
 
+@pytest.mark.slow
 def test_a_bug_of_the_model_is_found_and_shrunk(
     performer: Performer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

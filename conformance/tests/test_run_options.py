@@ -39,6 +39,7 @@ def test_fail_fast_stops_at_the_first_failure(capsys, targets: Callable[..., Tar
     assert "1 fail in" in out
 
 
+@pytest.mark.slow
 def test_repeats_find_a_target_that_fails_now_and_then(capsys, targets, tmp_path) -> None:
     """It is flaky, with how often; one that always fails is not."""
     target = targets({}, engine={"grace_ms": 100})

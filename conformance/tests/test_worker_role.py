@@ -61,7 +61,7 @@ FAULTS = [
     ("takes_all", "frm.worker-bad-execute.unknown-field", "value 1"),
     ("other_status", "frm.worker-bad-execute.no-source", "exited with status 1"),
     ("complains", "frm.worker-bad-execute.a-log-line", "no legal frame"),
-    ("stays", "frm.worker-end-of-input.at-once", "no outcome"),
+    pytest.param("stays", "frm.worker-end-of-input.at-once", "no outcome", marks=pytest.mark.slow),
 ]
 
 

@@ -75,7 +75,8 @@ def test_a_program_gives_its_value_or_none():
     assert "result" not in nothing
     assert read["result"] == 3
     assert three["metrics"]["cpuTimeMs"] > 0
-    assert three["metrics"]["memoryUsedMb"] > 1
+    # A sample of the peak while the worker lives, so it may be an early one.
+    assert three["metrics"]["memoryUsedMb"] > 0
 
 
 @pytest.mark.parametrize(
