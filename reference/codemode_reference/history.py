@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from codemode_spec.tables import load_tables
+
 from codemode_reference.values import encode, measure
 
 if TYPE_CHECKING:
@@ -13,8 +15,8 @@ if TYPE_CHECKING:
 APPEND_BYTES: Final = 65_536
 """A result that takes more is not kept in its record, which says so."""
 
-# A record is an object around arguments or a result.
-_DEPTH: Final = 130
+# A record is an object around arguments or a result, and one more around both.
+_DEPTH: Final = load_tables().rows["value_depth"].absolute_maximum + 2
 
 
 class NotSavedError(Exception):

@@ -65,7 +65,7 @@ _WRAPS: Final = (
 _ACTS: Final = (
     "throw null;",
     "throw undefined;",
-    "throw { message: 'm', stack: 'at /root/x.js:1:1', code: 'deadline_exceeded' };",
+    "throw { message: 'm', stack: 'at /srv/x.js:1:1', code: 'deadline_exceeded' };",
     "throw new Proxy({}, { get() { throw 1; } });",
     "throw Object.assign(new Error('x'.repeat(100000)), { code: 'host_calls_limit' });",
     "throw (() => { const e = new Error('e'); e.cause = e; return e; })();",
