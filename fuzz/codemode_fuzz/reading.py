@@ -40,6 +40,13 @@ _FIELDS: Final = {
     "host_result": {*_REPLY, "call_id"},
     "result": _REPLY,
 }
+_EXTRA: Final = {
+    "inline-sync": {"host_batch": {"type", "invocation_id", "call_id", "calls"}},
+    "worker-rpc": {"progress": {"type", "invocation_id", "current"}},
+}
+"""The kinds that a profile has besides, with what each of them must have."""
+# A value of a batch stands in an object in an array in the envelope.
+_ENVELOPE, _BATCH_ENVELOPE = 1, 3
 
 
 def lines(data: bytes, limit: int) -> tuple[list[bytes], bool, int]:
@@ -51,19 +58,22 @@ def lines(data: bytes, limit: int) -> tuple[list[bytes], bool, int]:
     return complete, len(rest) > limit, len(rest)
 
 
-def frame(line: bytes) -> tuple[Verdict, Verdict]:
+def frame(line: bytes, profile: str = DEFAULT_PROFILE) -> tuple[Verdict, Verdict]:
     """What one line is where a program must have a value, and where it may have none.
 
     A verdict is the kind of the line and its frame; `malformed` or `unknown` with an empty one.
     """
-    try:
-        # The envelope is not counted.
-        found = read(line, DEPTH + 1)
-    except Refused:
-        return _MALFORMED, _MALFORMED
+    extra = _EXTRA.get(profile, {})
+    found = _value(line, DEPTH + _ENVELOPE)
+    if found is None and extra:
+        found = _value(line, DEPTH + _BATCH_ENVELOPE)
+        found = found if isinstance(found, dict) and found.get("type") in tuple(extra) else None
     if not isinstance(found, dict) or not isinstance(found.get("type"), str):
         return _MALFORMED, _MALFORMED
     kind = found["type"]
+    if kind in extra:
+        whole = (kind, found) if _of_profile(found, extra[kind]) else _MALFORMED
+        return whole, whole
     if kind not in _FIELDS:
         return ("unknown", {}), ("unknown", {})
     legal, lenient = (_legal(found, absent=absent) for absent in (False, True))
@@ -81,6 +91,40 @@ def taken(end: str, kinds: Sequence[str]) -> tuple[int, str | int | None]:
         if kind != ("host_result" if number else "execute"):
             return number, 3
     return len(kinds), None
+
+
+def _value(line: bytes, depth: int) -> Any:
+    """The value of a line; None, which is no frame either, where it is no strict JSON."""
+    try:
+        return read(line, depth)
+    except Refused:
+        return None
+
+
+def _of_profile(found: Mapping[str, Any], required: set[str]) -> bool:
+    """Whether a batch or a progress message has the shape of its kind."""
+    others = set(found) - required
+    if required - set(found) or not _count(found["invocation_id"], 1):
+        return False
+    if found["type"] == "host_batch":
+        return not others and _count(found["call_id"], 1) and _entries(found["calls"])
+    message = found.get("message", "")
+    return (
+        others <= {"total", "message"}
+        and all(_count(found[key], 0) for key in ("current", "total") if key in found)
+        and isinstance(message, str)
+        and len(message.encode()) <= _TABLES.progress.message_bytes
+    )
+
+
+def _entries(calls: Any) -> bool:
+    return (
+        isinstance(calls, list)
+        and calls != []
+        and all(isinstance(one, dict) for one in calls)
+        and all(set(one) == {"operation", "arguments"} for one in calls)
+        and all(isinstance(one["operation"], str) for one in calls)
+    )
 
 
 def _legal(found: Mapping[str, Any], *, absent: bool) -> bool:

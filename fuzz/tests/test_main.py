@@ -150,6 +150,15 @@ def test_alone_it_prints_the_targets(capsys):
     assert "replay TARGET" in out
 
 
+@pytest.mark.parametrize("words", [[], ["list"]])
+def test_a_reader_that_has_left_is_no_traceback(words):
+    """Status 1 and no word, as where the output goes to `head`."""
+    command = [sys.executable, "-m", "codemode_fuzz", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdout.close()
+        assert (running.stderr.read(), running.wait()) == (b"", 1)
+
+
 def test_seeds_are_written_and_replayed(tmp_path, capsys):
     """The files of a target in a folder, which pass; a finding does not."""
     folder = tmp_path / "seeds"

@@ -1,6 +1,7 @@
 """The parent against scripts: each oracle can fail, and a script is what its text says."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from codemode_fuzz.finding import Finding
@@ -8,7 +9,9 @@ from codemode_fuzz.parent import oracle
 from codemode_fuzz.parent.making import mutate_script, script_seeds
 from codemode_fuzz.parent.oracle import check_parent, session
 from codemode_fuzz.parent.script import SMALL, Step, read
-from codemode_reference.actions import Dispatch, End, Write
+from codemode_reference.actions import Dispatch, End, Progress, Write
+from codemode_reference.batch import Batch
+from codemode_reference.calls import Calls
 from codemode_reference.errors import Failure, Success, failure
 from codemode_reference.ledger import Ledger
 from codemode_reference.session import Session
@@ -50,8 +53,8 @@ class Changed(Session):
 def changed(change):
     """A maker of parents whose actions are changed."""
 
-    def made(policy, absent):
-        broken = session(policy, absent)
+    def made(script):
+        broken = session(script)
         broken.__class__ = type("Broken", (Changed,), {"change": staticmethod(change)})
         return broken
 
@@ -63,9 +66,10 @@ def each(function):
     return changed(lambda actions: [function(action) for action in actions])
 
 
-def without_calls(policy, absent):
+def without_calls(script):
     """A parent that was told of other limits than those it is to keep."""
-    return session(policy | {"host_calls": 16, "concurrent_host_calls": 4}, absent)
+    more = {"host_calls": 16, "concurrent_host_calls": 4}
+    return session(replace(script, policy=script.policy | more))
 
 
 def renamed(action):
@@ -184,8 +188,8 @@ def test_scripts_reach_every_kind_of_end():
     for data in script_seeds().values():
         noted = []
 
-        def made(policy, absent, noted=noted):
-            broken = session(policy, absent)
+        def made(script, noted=noted):
+            broken = session(script)
             broken.__class__ = type(
                 "Noted", (Changed,), {"change": staticmethod(lambda a: noted.extend(a) or a)}
             )
@@ -210,3 +214,71 @@ def test_mutation_keeps_to_the_size():
     for seed in range(300):
         data = mutate_script(data, 300, seed)
         assert len(data) <= 300
+
+
+def in_profile(profile, *steps):
+    """A script of a profile."""
+    return lines(f'P{{"profile":"{profile}"}}', *steps)
+
+
+BATCH = (
+    'W{"type":"host_batch","invocation_id":1,"call_id":1,"calls":['
+    '{"operation":"read","arguments":{"n":1}},{"operation":"read","arguments":{"n":1}}]}'
+)
+REPORT = 'W{"type":"progress","invocation_id":1,"current":1}'
+
+
+@pytest.mark.parametrize("answers", [("A1 1", "A2 2"), ("A2 2", "A1 1"), ("F2", "A1 1")])
+def test_replies_of_a_batch_out_of_order_are_found(answers, monkeypatch):
+    """In whatever order operations answer, the replies come in the order of the calls."""
+    script = in_profile("inline-sync", BATCH, *answers, "W" + ENDED % "1", "Eexit_zero")
+    check_parent(script)
+
+    def due(self):
+        for index in sorted(self._held):
+            self._due += 1
+            yield self.first + index, self._held.pop(index)
+
+    monkeypatch.setattr(Batch, "due", due)
+    if answers[0] == "A1 1":
+        check_parent(script)
+        return
+    with pytest.raises(Finding) as caught:
+        check_parent(script)
+    assert caught.value.oracle == "model"
+
+
+def test_a_batch_that_is_charged_in_part_is_found(monkeypatch):
+    """All of a batch fits into host_calls, or none of it runs."""
+    second = BATCH.replace('"call_id":1', '"call_id":3')
+    script = in_profile("inline-sync", BATCH, "A1 1", "A2 2", second)
+    script = script.replace(b'c"}', b'c","host_calls":3}')
+    assert read(script).policy["host_calls"] == 3
+    check_parent(script)
+    batch = Calls.batch
+    monkeypatch.setattr(
+        Calls, "batch", lambda self, first, entries, ms: batch(self, first, entries[:1], ms)
+    )
+    with pytest.raises(Finding):
+        check_parent(script)
+
+
+def test_progress_of_another_profile_is_a_kind_that_nobody_knows():
+    """A progress message is handed on in one profile and ends the others."""
+    for profile, code in (("worker-rpc", None), ("inline-sync", "worker_protocol_error")):
+        script = in_profile(profile, REPORT)
+        check_parent(script)
+        parent = session(read(script))
+        parent.event("execute_sent")
+        (action,) = parent.receive(REPORT[1:].encode() + b"\n", 0)
+        assert getattr(getattr(action, "outcome", None), "code", None) == code
+
+
+def test_progress_without_end_is_found(monkeypatch):
+    """As many messages as the table says, in one write here, and one more ends it."""
+    many = "\x1e".join([REPORT] + [REPORT[1:]] * 100)
+    script = in_profile("worker-rpc", many)
+    check_parent(script)
+    monkeypatch.setattr(Session, "_progress", lambda self, frame: [Progress({"current": 1})])
+    with pytest.raises(Finding):
+        check_parent(script)

@@ -1,5 +1,6 @@
 """`python -m codemode_reference`: run a program from the command line."""
 
+import os
 import sys
 
 if sys.platform == "win32":
@@ -11,6 +12,11 @@ try:
     # This process owns the operations and what they know; nobody debugs it by another process.
     hide()
     status = main()
+    sys.stdout.flush()
+except BrokenPipeError:
+    # Nobody reads the outcome; the end of the interpreter would try to write once more.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    status = 1
 except KeyboardInterrupt:
     # While it imports: `main` answers later ones itself.
     status = 130

@@ -173,6 +173,14 @@ def test_an_output_that_nobody_reads_is_one_line(program):
     assert done.stderr == b"cannot write the value: No space left on device\n"
 
 
+def test_a_reader_that_has_left_is_no_traceback():
+    """Status 1, as where the output goes to `head`."""
+    command = [sys.executable, "-m", "codemode_reference", "protection"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdout.close()
+        assert (running.stderr.read(), running.wait()) == (b"", 1)
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_cleanly(program, tmp_path, number, status):
     """No traceback, and neither worker nor directory stay."""

@@ -90,7 +90,7 @@ class Books:
             self._within("cumulative_host_result_bytes", self._delivered)
 
     def _within(self, row: str, used: int) -> None:
-        if used > self._policy[row]:
+        if used > self._policy.get(row, used):
             raise Finding("budget", f"{row} is passed")
 
     def _end(self, outcome: Success | Failure) -> None:

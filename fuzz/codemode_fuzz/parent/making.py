@@ -13,7 +13,7 @@ from codemode_fuzz.faults import FAULTS
 from codemode_fuzz.parent.books import CANARY
 from codemode_fuzz.parent.catalogue import NAMES
 from codemode_fuzz.parent.prophet import INVOCATION, METHODS
-from codemode_fuzz.parent.script import EVENTS, LINE_FEED, SMALL
+from codemode_fuzz.parent.script import EVENTS, LINE_FEED, SMALL, small
 from codemode_fuzz.spelling import spell
 from codemode_fuzz.splicing import splice
 from codemode_fuzz.value.making import text
@@ -38,17 +38,24 @@ _LIMIT_OF: Final = {
 def script(rng: Random) -> bytes:
     """A worker that is sensible most of the time, and what happens beside it."""
     lines: list[bytes] = []
-    policy: dict[str, Any] = dict(SMALL)
+    profile = rng.choice(("process-async", "process-async", "inline-sync", "worker-rpc"))
+    policy = {name: limit for name, limit in SMALL.items() if name in small(profile)}
     if rng.random() < 0.4:
-        policy = {name: rng.choice((1, 2, 3, limit)) for name, limit in SMALL.items()}
+        policy = {name: rng.choice((1, 2, 3, limit)) for name, limit in policy.items()}
         policy["cumulative_host_result_bytes"] += policy["host_result_bytes"]
-        policy |= {"absent": True} if rng.random() < 0.3 else {}
-        lines.append(b"P" + json.dumps(policy).encode())
+    said: dict[str, Any] = {"absent": True} if rng.random() < 0.1 else {}
+    lines.append(b"P" + json.dumps({"profile": profile, **policy, **said}).encode())
     if rng.random() < 0.03:
         lines.append(b"S")
     calls = 0
     for _ in range(rng.randint(0, 9)):
-        if rng.random() < 0.6:
+        if profile == "inline-sync" and rng.random() < 0.3:
+            made = batch(rng, calls + 1)
+            calls += len(made["calls"])
+            lines.append(_line(rng, made))
+        elif profile == "worker-rpc" and rng.random() < 0.3:
+            lines.append(_line(rng, progress(rng)))
+        elif rng.random() < 0.6:
             calls += 1
             lines.append(_line(rng, call(rng, calls)))
         else:
@@ -63,18 +70,42 @@ def script(rng: Random) -> bytes:
 
 def call(rng: Random, call_id: int) -> Frame:
     """A host call; its operation is in the catalogue and its arguments fit, most of the time."""
+    return {
+        "type": "host_call",
+        "invocation_id": INVOCATION,
+        "call_id": _identifier(rng, call_id),
+        **_entry(rng),
+    }
+
+
+def batch(rng: Random, call_id: int) -> Frame:
+    """A batch of calls from this id on."""
+    calls = [_entry(rng) for _ in range(rng.choice((1, 2, 2, 3, 4)))]
+    first = _identifier(rng, call_id)
+    return {"type": "host_batch", "invocation_id": INVOCATION, "call_id": first, "calls": calls}
+
+
+def progress(rng: Random) -> Frame:
+    """A message about progress, at the edge of its length now and then."""
+    frame: Frame = {"type": "progress", "invocation_id": INVOCATION}
+    frame["current"] = rng.choice((0, 1, 7, 2**53 - 1, -1, 1.5)) if rng.random() < 0.3 else 1
+    if rng.random() < 0.5:
+        frame["total"] = rng.choice((0, 7))
+    if rng.random() < 0.5:
+        frame["message"] = rng.choice(("", "half", "é" * 128, "x" * 257, "a\nb"))
+    return frame
+
+
+def _entry(rng: Random) -> Frame:
     name = rng.choice(NAMES[:4]) if rng.random() < 0.97 else rng.choice((*NAMES, "missing"))
     arguments: Any = {"n": rng.choice((0, 1, 7))}
     if rng.random() < 0.15:
         arguments = rng.choice(({}, {"n": -1}, {"n": 1.5}, {"n": True}, [], None, {"n": 1, "x": 2}))
-    wrong = rng.random() < 0.03
-    return {
-        "type": "host_call",
-        "invocation_id": INVOCATION,
-        "call_id": call_id + rng.choice((-1, 1, 7)) if wrong else call_id,
-        "operation": name,
-        "arguments": arguments,
-    }
+    return {"operation": name, "arguments": arguments}
+
+
+def _identifier(rng: Random, expected: int) -> int:
+    return expected + rng.choice((-1, 1, 7)) if rng.random() < 0.03 else expected
 
 
 def result(rng: Random, policy: dict[str, Any]) -> Frame:
@@ -201,8 +232,9 @@ def script_seeds() -> dict[str, bytes]:
     """The traces of the model that a parent takes, and scripts made at random."""
     seeds: dict[str, bytes] = {}
     for vector in load_vectors("traces")["vectors"]:
-        if vector["end"] == "parent" and vector["profile"] == "process-async":
-            lines = [b"P" + json.dumps(vector["policy"]).encode(), *_steps(vector)]
+        if vector["end"] == "parent":
+            said = {"profile": vector["profile"], **vector["policy"]}
+            lines = [b"P" + json.dumps(said).encode(), *_steps(vector)]
             seeds[f"trace-{vector['id'].replace('.', '-')}"] = b"\n".join(lines)
     for name, steps in _crafted():
         seeds[f"crafted-{name}"] = b"\n".join(steps)
@@ -279,6 +311,17 @@ def _written(event: str, given: dict[str, Any]) -> bytes:
         arguments = {"n": 1 if given.get("valid", True) else "1"}
         frame |= {"call_id": given["call_id"], "operation": given["operation"]}
         frame["arguments"] = arguments
+    elif event == "host_batch":
+        calls = [
+            {
+                "operation": one["operation"],
+                "arguments": {"n": 1 if one.get("valid", True) else "1"},
+            }
+            for one in given["calls"]
+        ]
+        frame |= {"call_id": given["call_id"], "calls": calls}
+    elif event == "progress":
+        frame["current"] = 1
     elif event == "result":
         present, error = given.get("present", False), given.get("error")
         frame |= {"ok": error is None, "value_present": present}

@@ -5,38 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from codemode_reference.actions import Closed, Dispatch, End, Settled, Write
+from codemode_reference.actions import Closed, Dispatch, End, Progress, Settled, Write
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, Success
+from codemode_reference.rules import frame_rules
 from codemode_reference.session import Session
 from codemode_spec.model import terms
 from codemode_spec.tables import load_tables
 
 from codemode_fuzz import reading
-from codemode_fuzz.decoder import ABSENT_RULES, RULES
 from codemode_fuzz.finding import Finding
 from codemode_fuzz.parent.books import CANARY, Books
 from codemode_fuzz.parent.catalogue import REFERENCE, redacted
-from codemode_fuzz.parent.prophet import INVOCATION, Prophet
-from codemode_fuzz.parent.script import Script, Step, read
+from codemode_fuzz.parent.prophet import INVOCATION, Prophet, Reported, Said
+from codemode_fuzz.parent.script import PROFILES, Script, Step, read
 from codemode_fuzz.value.building import build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from codemode_reference.actions import Action
 
-Made: TypeAlias = Callable[["Mapping[str, int]", bool], Session]
+Made: TypeAlias = Callable[[Script], Session]
 _ENDPOINT: Final = load_tables().endpoints["parent"]
+_RULES: Final = {name: frame_rules(load_tables(), one) for name, one in PROFILES.items()}
 _NOT_IN_THE_MODEL: Final = ("line", "column", "detail", "suggestion", "pattern")
 _STARTS: Final = Step("E", data=b"execute_sent")
 _ANSWERS: Final = ("A", "F", "Q")
 
 
-def session(policy: Mapping[str, int], absent: bool) -> Session:  # noqa: FBT001  as Made has it
+def session(script: Script) -> Session:
     """The parent under test; a test puts a broken one in its place."""
-    rules = ABSENT_RULES if absent else RULES
-    return Session(INVOCATION, policy, REFERENCE, _ENDPOINT, rules)
+    rules = _RULES[script.profile]
+    if script.absent:
+        alternatives = {**rules["alternatives"], "undefined_result": "absent"}
+        rules = {**rules, "alternatives": alternatives}
+    return Session(INVOCATION, script.policy, REFERENCE, _ENDPOINT, rules)
 
 
 def check_parent(data: bytes, made: Made = session) -> None:
@@ -51,8 +55,8 @@ def check_parent(data: bytes, made: Made = session) -> None:
 
 class _Walk:
     def __init__(self, script: Script, made: Made) -> None:
-        self._parent = made(script.policy, script.absent)
-        self._prophet = Prophet(script.policy, absent=script.absent)
+        self._parent = made(script)
+        self._prophet = Prophet(script.profile, script.policy, absent=script.absent)
         self._books = Books(script.policy)
         self._waiting: set[int] = set()
         self._started = False
@@ -85,6 +89,9 @@ class _Walk:
         """Whether a caller does this: one answer to each call, and nothing after the end."""
         if step.letter in _ANSWERS:
             known = step.number in self._waiting
+            # What the model has no words for: that a call of a batch got no turn.
+            if step.letter == "Q" and self._prophet.in_batch(step.number):
+                return False
             self._waiting.discard(step.number)
             return known
         if step == _STARTS:
@@ -115,7 +122,7 @@ class _Walk:
         self._books.open.discard(step.number)
         return parent.fail(step.number, elapsed, Code.server_host_operations_limit)
 
-    def _prophesied(self, step: Step) -> list[terms.Action]:
+    def _prophesied(self, step: Step) -> Sequence[Said]:
         prophet = self._prophet
         match step.letter:
             case "W":
@@ -148,6 +155,8 @@ def _told(actions: list[Action]) -> list[Told]:
                 told.append(("reply", frame["call_id"], frame.get("value"), frame.get("error")))
             case Settled():
                 told.append(("settle",))
+            case Progress():
+                told.append(("progress", action.report))
             case End():
                 told.append(("end", *_outcome(action.outcome)))
             case Closed():
@@ -155,8 +164,10 @@ def _told(actions: list[Action]) -> list[Told]:
     return told
 
 
-def _said(action: terms.Action) -> Told:
+def _said(action: Said) -> Told:
     match action:
+        case Reported():
+            return "progress", action.fields
         case terms.Dispatch():
             return "dispatch", action.call_id, action.operation, action.arguments
         case terms.Reply():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from codemode_spec.model import ledger, parent, terms
 from codemode_spec.model.values import HEARING
@@ -13,7 +13,7 @@ from codemode_fuzz.parent.catalogue import MODEL, accepts, redacted
 from codemode_fuzz.reading import FRAME_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 INVOCATION: Final = 1
 METHODS: Final = {"read": "read", "open": "open", "list_all": "listAll", "write": "write"}
@@ -22,16 +22,26 @@ _REFUSAL_FIELDS: Final = ("operation", "reason", "measured", "limit", "counted")
 _PROTOCOL: Final = ("malformed", "unknown", "oversized")
 
 
+class Reported(NamedTuple):
+    """The parent hands on a message about progress."""
+
+    fields: dict[str, Any]
+
+
+Said: TypeAlias = terms.Action | Reported
+
+
 class Prophet:
     """The model of a parent, which hears bytes, answers and events as the reference does.
 
     Each method gives the model's actions; `late` says whether wall_time_ms has passed.
     """
 
-    def __init__(self, policy: Mapping[str, int], *, absent: bool) -> None:
-        chosen = "absent" if absent else "reject"
-        self.rules = terms.rules(MODEL, policy=policy, alternatives={"undefined_result": chosen})
+    def __init__(self, profile: str, policy: Mapping[str, int], *, absent: bool) -> None:
+        chosen = {"undefined_result": "absent" if absent else "reject"}
+        self.rules = terms.rules(MODEL, profile=profile, policy=policy, alternatives=chosen)
         self._absent = absent
+        self._reports = 0
         self.parent = parent.start(self.rules)
         self.elapsed_ms = 0.0
         self._held = b""
@@ -54,9 +64,9 @@ class Prophet:
         if before <= limit < self.elapsed_ms:
             self._take(parent.TIME_UP)
 
-    def hears(self, data: bytes) -> list[terms.Action]:
+    def hears(self, data: bytes) -> Sequence[Said]:
         """Bytes of the worker."""
-        actions: list[terms.Action] = []
+        actions: list[Said] = []
         lines, oversized, _ = reading.lines(self._held + data, FRAME_BYTES)
         if self._oversized:
             return actions
@@ -103,17 +113,36 @@ class Prophet:
         error = terms.Refusal("server_host_operations_limit", operation=name, limit=limit)
         return self._step(ledger.refuse(self.parent, call_id, error, ()))
 
-    def _line(self, line: bytes) -> list[terms.Action]:
-        kind, frame = reading.frame(line)[self._absent]
+    def in_batch(self, call_id: int) -> bool:
+        """Whether a call is one of a batch that is under way."""
+        under = self.parent.batch
+        return under is not None and call_id in {call.call_id for call in under.calls}
+
+    def _line(self, line: bytes) -> Sequence[Said]:
+        kind, frame = reading.frame(line, self.rules.profile.name)[self._absent]
         if frame and frame["invocation_id"] != INVOCATION:
             kind = "malformed"
         if kind == "host_call":
             valid = accepts(frame["operation"], frame["arguments"])
             call = (frame["call_id"], frame["operation"], frame["arguments"], valid)
             return self._take(kind, terms.HostCall(*call))
+        if kind == "host_batch":
+            return self._take(kind, _batch(frame))
+        if kind == "progress":
+            return self._progress(frame)
         if kind == "result":
             return self._take(kind, self._result(frame))
         return self._take(kind)
+
+    def _progress(self, frame: Mapping[str, Any]) -> Sequence[Said]:
+        """The model knows where such a message may come; how many is counted here."""
+        self._reports += 1
+        too_many = self._reports > self.rules.tables.progress.most
+        actions: list[Said] = [*self._take("malformed" if too_many else "progress")]
+        if not self.ended:
+            told = ("current", "total", "message")
+            actions.append(Reported({name: frame[name] for name in told if name in frame}))
+        return actions
 
     def _result(self, frame: Mapping[str, Any]) -> terms.Result:
         if not frame["ok"]:
@@ -132,6 +161,14 @@ class Prophet:
     def _step(self, step: ledger.Step) -> list[terms.Action]:
         self.parent = step.parent
         return list(step.actions)
+
+
+def _batch(frame: Mapping[str, Any]) -> terms.HostBatch:
+    calls = []
+    for number, entry in enumerate(frame["calls"], frame["call_id"]):
+        name, arguments = entry["operation"], entry["arguments"]
+        calls.append(terms.HostCall(number, name, arguments, accepts(name, arguments)))
+    return terms.HostBatch(tuple(calls))
 
 
 def _refusal(error: Mapping[str, Any]) -> terms.Refusal:

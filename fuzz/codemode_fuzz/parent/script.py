@@ -2,7 +2,7 @@
 
 | step | what happens |
 |---|---|
-| `P{...}` | rows of the policy, on the first line alone; with `"absent": true`, no value is legal |
+| `P{...}` | rows of the policy, first line only; `"absent"`: no value is legal; `"profile"` |
 | `S` | the `execute` frame is not handed over before the next steps |
 | `W...` | the worker writes these bytes and a line feed; 0x1e in them is a line feed too |
 | `w...` | the worker writes these bytes |
@@ -26,7 +26,7 @@ from typing import Any, Final
 from codemode_spec.limits import invalid_field
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
-PROFILE: Final = load_tables().profiles[DEFAULT_PROFILE]
+PROFILES: Final = load_tables().profiles
 SMALL: Final = {
     "host_calls": 3,
     "concurrent_host_calls": 2,
@@ -60,8 +60,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A policy that is valid, and steps."""
+    """A profile, a policy of it that is valid, and steps."""
 
+    profile: str
     policy: dict[str, int]
     steps: tuple[Step, ...]
     starts: bool
@@ -75,12 +76,21 @@ def read(data: bytes) -> Script:
     if lines[0].startswith(b"P"):
         changes = _changes(lines.pop(0)[1:])
     absent = changes.pop("absent", False) is True
-    policy = {**PROFILE.defaults(), **SMALL, **changes}
-    if invalid_field(policy, PROFILE) is not None:
-        policy = {**PROFILE.defaults(), **SMALL}
+    name = changes.pop("profile", DEFAULT_PROFILE)
+    name = name if name in tuple(PROFILES) else DEFAULT_PROFILE
+    absent |= PROFILES[name].alternatives["undefined_result"] == "absent"
+    policy = {**small(name), **changes}
+    if invalid_field(policy, PROFILES[name]) is not None:
+        policy = small(name)
     starts = lines[:1] != [b"S"]
     steps = (step for line in lines if (step := _step(line)) is not None)
-    return Script(policy, tuple(islice(steps, MOST_STEPS)), starts, absent)
+    return Script(name, policy, tuple(islice(steps, MOST_STEPS)), starts, absent)
+
+
+def small(profile: str) -> dict[str, int]:
+    """The policy of a profile with the rows of `SMALL` that it has."""
+    rows = PROFILES[profile].defaults()
+    return {**rows, **{name: limit for name, limit in SMALL.items() if name in rows}}
 
 
 def _changes(data: bytes) -> dict[str, Any]:
