@@ -14,7 +14,7 @@ from codemode_conformance.escape import for_terminal
 from codemode_conformance.layers import describe
 from codemode_conformance.outcomes import suite_version
 from codemode_conformance.report.json_report import reproduction
-from codemode_conformance.report.words import CONCLUSIONS, NO_CONCLUSION, counted
+from codemode_conformance.report.words import CONCLUSIONS, NO_CONCLUSION, counted, evidence_level
 from codemode_conformance.summary import this_platform
 from codemode_conformance.verdicts import LOOK_AT, Verdict
 
@@ -142,6 +142,8 @@ class Terminal:
         if seen.runs:
             detail = f": {seen.after_detail}" if seen.after_detail else ""
             self._wrap(f"  after     {seen.after.value.replace('_', ' ')}{detail}", 12)
+        if seen.level[0]:
+            self._wrap(f"  processes seen at level {evidence_level(*seen.level)}", 12)
         for hit in seen.canaries:
             self._wrap(f"  secret    {hit.canary} ({hit.form}) in {hit.where}", 12)
         for note in seen.notes[:20]:

@@ -26,7 +26,12 @@ BUILT: Final = ("engine", "server", "worker", "parent")
 
 
 class Role(Protocol):
-    """What takes cases: a context manager that starts its target when needed."""
+    """What takes cases: a context manager that starts its target when needed.
+
+    With `traces` it may follow the processes of its target by a tracer.
+    """
+
+    traces: bool
 
     @property
     def effective(self) -> Mapping[str, Any]:

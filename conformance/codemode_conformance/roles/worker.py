@@ -48,6 +48,7 @@ class WorkerRole:
         if target.worker is None:
             raise StartError(f"{target.file}: the target has no [worker]")
         self.starts = 0
+        self.traces = False
         self._installed = installed
         self._command = target.worker
         profiles = load_tables().profiles
@@ -131,6 +132,7 @@ class WorkerRole:
                 run, more = self._exchange(spec, ready.operations, limits, watch=watch)
                 place.append(run)
                 hits += more
+        watched = ready.asks_for_processes
         after, detail = Health.NOT_ASKED, ""
         if case.after == "healthy":
             run, _ = self._exchange(HEALTHY, (), {})
@@ -142,6 +144,7 @@ class WorkerRole:
             then=tuple(found[1]),
             after=after,
             after_detail=detail,
+            level=("B", "what a process has given up is looked at") if watched else ("", ""),
             canaries=tuple(dict.fromkeys(hits)),
             effective={**self._profile.defaults(), **limits},
         )
