@@ -32,8 +32,8 @@ class Engine:
     """A target's engine, started when needed; use as a context manager, or call `close`.
 
     `starts` counts the adapter processes so far; with `traces` one that is asked for evidence of
-    its processes is followed by a tracer, where that can be. Not to be shared between threads: parallel jobs
-    use an engine each.
+    its processes is followed by a tracer, where that can be. Not to be shared between threads:
+    parallel jobs use an engine each.
     """
 
     def __init__(self, installed: Installed, transcript: Transcript | None = None) -> None:

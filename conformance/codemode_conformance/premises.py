@@ -47,7 +47,7 @@ class Premises:
         self._hits: list[CanaryHit] = []
         self._errors_tail = b""
 
-    def launch(  # noqa: PLR0913, PLR0917  each is one property of a process
+    def launch(
         self,
         command: Command,
         key: str,

@@ -32,8 +32,8 @@ class Bench:
 
     The second run has a process of its own, so that neither what another case left behind nor one
     slow moment of the machine is taken for a fault of this case. A case that a followed target does
-    not do well is put to it again unfollowed, and judged by that. With `repeat` above 1 each case is
-    run so many times, to see whether it is flaky.
+    not do well is put to it again unfollowed, and judged by that. With `repeat` above 1 each case
+    is run so many times, to see whether it is flaky.
     """
 
     def __init__(

@@ -330,6 +330,7 @@ class Trial:
         if self._rig is None:
             return
         run.frames = self._rig.frames()
+        self._rig.tell()
         if self._ready is not None and self._ready.asks_for_processes:
             run.facts = self._rig.facts()
             self._level = "B", "the worker itself says what it was given"

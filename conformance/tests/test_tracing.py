@@ -89,7 +89,8 @@ def test_a_process_that_left_its_family_at_once_is_seen(follow) -> None:
     followed = follow(
         "if os.fork() == 0:\n"
         " os.setsid()\n"
-        " if os.fork() == 0: os.execve('/proc/self/exe', ['grandchild', '-I', '-S', '-c', ''], {})\n"
+        " if os.fork() == 0:\n"
+        "  os.execve('/proc/self/exe', ['grandchild', '-I', '-S', '-c', ''], {})\n"
         " os._exit(0)\n"
         "os.wait()\n"
     )

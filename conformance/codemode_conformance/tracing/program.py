@@ -247,7 +247,7 @@ class Tracer:
 
     @staticmethod
     def _children(pid: int) -> list[int]:
-        found = []
+        found: list[int] = []
         for tid in numbers_in(f"/proc/{pid}/task"):
             found += map(int, (read(f"/proc/{pid}/task/{tid}/children") or b"").split())
         return found

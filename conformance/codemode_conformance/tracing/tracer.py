@@ -342,6 +342,5 @@ def obstacle() -> str:
                 tracer.close()
                 family.kill()
                 kin.helpers.discard(family.pid)
-        if sum(one.status is not None for one in tracer.seen()) == len(("parent", "child")):
-            return ""
-        return tracer.lost or "the system does not tell the tracer of ends"
+        ended = [one for one in tracer.seen() if one.status is not None]
+        return "" if len(ended) == 2 else str(tracer.lost)  # the parent and its child
