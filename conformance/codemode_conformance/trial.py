@@ -10,6 +10,7 @@ from codemode_spec.failures import NotApplicable
 from codemode_spec.programs import RunSpec
 from codemode_spec.tables import load_tables
 
+from codemode_conformance import work
 from codemode_conformance.channel import Channel, FaultError, UnsupportedError
 from codemode_conformance.escape import quoted
 from codemode_conformance.evidence import Fact, State
@@ -27,6 +28,7 @@ from codemode_conformance.observation import (
 )
 from codemode_conformance.replies import Replies
 from codemode_conformance.watch import Watch, visible
+from codemode_conformance.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,6 +98,7 @@ class Trial:
     ) -> None:
         self._rig = rig
         self._watch: Watch | None = None
+        self._work: Work | None = None
         self._level = ("", "")
         self._written: list[CanaryHit] = []
         self._adapter = adapter
@@ -162,6 +165,8 @@ class Trial:
         finally:
             if self._watch is not None:
                 self._watch.stop()
+            if self._work is not None:
+                self._work.stop()
         if self._case.after == "healthy":
             self._check_health(sessions[0])
         gone = self._adapter.gone
@@ -281,6 +286,7 @@ class Trial:
                 break
             if spec.advance_ms:
                 channel.advance(sessions[0], spec.advance_ms)
+            self._look_at_work(expected)
             seen.then.append(self._add(spec, sessions[0], self._options))
             channel.wait()
             self._note_worker(seen.then[-1])
@@ -310,6 +316,13 @@ class Trial:
             self._watch = Watch(self._adapter.process.pid, pattern, self._adapter.tracer)
             self._channel.last_look = self._look_at_orphans
 
+    def _look_at_work(self, expected: Expectation | None) -> None:
+        """Sum up the work of the next program, where the case asks where it is done."""
+        asked = any(work.NAME in legal.processes for legal in (expected.any_of if expected else ()))
+        if asked and self._rig is None and visible():
+            assert self._adapter.process is not None
+            self._work = Work(self._adapter.process.pid)
+
     def _look_at_orphans(self) -> None:
         assert self._watch is not None
         left = self._watch.left()
@@ -322,6 +335,12 @@ class Trial:
 
     def _note_worker(self, run: LiveRun) -> None:
         """What the workers show; a target that did not start ours was not tested."""
+        if self._work is not None:
+            isolation = str(self._identity.alternatives.get("isolation", ""))
+            run.facts = (*run.facts, self._work.fact(isolation))
+            self._level = max(self._level, ("B", "work is summed up by looking"))
+            self._work = None
+            return
         if self._watch is not None and not run.facts:
             memory = numbers_of(self._opened["effective"]).get("memory_bytes")
             run.facts = self._watch.facts(self._adapter.known_workers, memory)

@@ -129,7 +129,10 @@ def test_a_sarif_report_fits_the_published_schema(made: Any) -> None:
     ("change", "place"),
     [
         (lambda log: log.update(version="2.1"), "$.version"),
-        (lambda log: log["runs"][0]["results"][0].update(level="bad"), "$.runs[0].results[0].level"),
+        (
+            lambda log: log["runs"][0]["results"][0].update(level="bad"),
+            "$.runs[0].results[0].level",
+        ),
         (lambda log: log["runs"][0]["results"][0].pop("message"), "$.runs[0].results[0]"),
         (lambda log: log["runs"][0].update(more=1), "$.runs[0]"),
     ],
