@@ -9,7 +9,7 @@ from codemode_spec.expectations import Outcome
 
 
 def test_the_longest_text_of_a_failure_is_bounded() -> None:
-    """Each text for itself, in bytes of UTF-8, wherever it stands; exactly at the limit it passes."""
+    """Each for itself, in bytes of UTF-8, wherever it stands; exactly at the limit it passes."""
     legal = Outcome("failure", longest={"failure": 8})
     fine = {"message": "12345678", "stack": ["1234", {"more": "12345678"}]}
     assert texts(Run("", End.FAILURE, 1.0, native=fine), legal) is PASSED
