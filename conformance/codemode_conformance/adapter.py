@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from codemode_conformance.observation import CanaryHit
     from codemode_conformance.processtable import Entry
     from codemode_conformance.target import Command
+    from codemode_conformance.tracing.tracer import Tracer
     from codemode_conformance.transcript import Transcript
 
 STOP_SECONDS: Final = 1.0
@@ -61,8 +62,8 @@ Report = Heard | Broken | Gone
 class Adapter:
     """A running adapter; use as a context manager, or call `stop`.
 
-    `values` fill the placeholders of the command, without `tmp`. StartError when it does not
-    start or does not introduce itself.
+    `values` fill the placeholders of the command, without `tmp`; `tracer` follows it, and is ended
+    with it. StartError when it does not start or does not introduce itself.
     """
 
     def __init__(
@@ -71,8 +72,10 @@ class Adapter:
         values: Mapping[str, str],
         caps: Caps | None = None,
         transcript: Transcript | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         self._transcript = transcript
+        self.tracer = tracer
         self.gone: Gone | None = None
         self.known_workers: set[tuple[int, int]] = set()
         self.noise: list[str] = []
@@ -83,7 +86,7 @@ class Adapter:
         self.canaries = self._premises.canaries
         self.process: Process | None = None
         try:
-            self.process = self._premises.launch(command, self._key, caps)
+            self.process = self._premises.launch(command, self._key, caps, tracer=tracer)
             self.identity = self._introduce()
         except BaseException:
             self.end()
@@ -184,8 +187,13 @@ class Adapter:
         Returns the processes that had outlived it.
         """
         try:
+            if self.tracer is not None:
+                # One that stands still would hold what it follows when it is to end.
+                self.tracer.sync()
             return () if self.process is None else self.process.end()
         finally:
+            if self.tracer is not None:
+                self.tracer.close()
             self._premises.close()
 
     @property

@@ -279,11 +279,22 @@ def _exits(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run
 
 def _witnessed(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
     yield from _broken_frames(run, legal)
+    yield from _long_texts(run, legal)
     for fact in run.facts:
         if all(fact.name in one.processes for one in legal):
             others = tuple(one for one in run.facts if one is not fact)
             wrong = replace(run, facts=(*others, Fact(fact.name, State.BROKEN)))
             yield "evidence", f"not {fact.name}", wrong
+
+
+def _long_texts(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:
+    """A failure, or what was printed, that is one byte longer than it may be."""
+    if run.end is End.FAILURE and all("failure" in one.longest for one in legal):
+        text = "x" * (max(one.longest["failure"] for one in legal) + 1)
+        yield "evidence", "a long message", replace(run, native={"message": text})
+    if all("logs" in one.longest for one in legal):
+        text = "x" * (max(one.longest["logs"] for one in legal) + 1)
+        yield "evidence", "much that was printed", replace(run, logs=(text,))
 
 
 def _broken_frames(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, Run]]:

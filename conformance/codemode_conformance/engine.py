@@ -10,6 +10,7 @@ from codemode_conformance.channel import Channel, FaultError, UnsupportedError
 from codemode_conformance.failures import ConformanceError, StartError
 from codemode_conformance.identity import Identity, reconcile
 from codemode_conformance.observation import Fault, Observation
+from codemode_conformance.tracing.tracer import Tracer, obstacle
 from codemode_conformance.trial import Attempt, Trial, numbers_of
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ MOST_FAILED_STARTS: Final = 3
 class Engine:
     """A target's engine, started when needed; use as a context manager, or call `close`.
 
-    `starts` counts the adapter processes so far. Not to be shared between threads: parallel jobs
-    use an engine each.
+    `starts` counts the adapter processes so far; with `traces` one that is asked for evidence of
+    its processes is followed by a tracer, where that can be. Not to be shared between threads:
+    parallel jobs use an engine each.
     """
 
     def __init__(self, installed: Installed, transcript: Transcript | None = None) -> None:
         self.starts = 0
+        self.traces = True
         self._failed_starts = 0
         self.effective: Mapping[str, Any] = {}
         self._installed = installed
@@ -54,7 +57,7 @@ class Engine:
         """Closes it."""
         self.close()
 
-    def start(self) -> Identity:
+    def start(self, *, traced: bool = False) -> Identity:
         """Start the adapter unless it runs, and return who it is.
 
         The first time, the default policy is opened (see `effective`) and the claims are compared.
@@ -62,7 +65,12 @@ class Engine:
         """
         if self._adapter is None:
             try:
-                adapter = Adapter(self._command, self._values, transcript=self._transcript)
+                adapter = Adapter(
+                    self._command,
+                    self._values,
+                    transcript=self._transcript,
+                    tracer=Tracer() if traced else None,
+                )
             except StartError as error:
                 raise StartError(f"{self._installed.target.name}: {error}") from None
             self._adapter = adapter
@@ -85,21 +93,30 @@ class Engine:
         if self._failed_starts >= MOST_FAILED_STARTS:
             text = f"it could not be started again {MOST_FAILED_STARTS} times, and was given up"
             return Attempt(Observation(case.id, fault=Fault("adapter", text)), None, spoiled=True)
+        traced = self._to_be_traced(case)
+        if self._adapter is not None and traced != (self._adapter.tracer is not None):
+            self.restart()
         try:
-            self.start()
+            self.start(traced=traced)
             self._failed_starts = 0
         except ConformanceError as error:
             if self._identity is None:
                 raise
             self._failed_starts += 1
             fault = Fault("adapter", f"it could not be started again: {error}")
-            return Attempt(Observation(case.id, fault=fault), None, spoiled=True)
+            seen = Observation(case.id, fault=fault, traced=traced)
+            return Attempt(seen, None, spoiled=True)
         assert self._adapter is not None
         rows = numbers_of(self.effective)
         attempt = Trial(self._adapter, case, self._command.grace_ms, rows, self._rig).perform()
         if attempt.spoiled or self._adapter.gone is not None:
             self.restart()
         return attempt
+
+    def _to_be_traced(self, case: Case) -> bool:
+        """Only where something rests on it: a traced process is slower, and not quite itself."""
+        asked = self.traces and self._rig is None and self._command.worker_pattern is not None
+        return asked and case.asks_for_processes and not obstacle()
 
     def ping(self, seconds: float) -> bool:
         """Whether the adapter, which must be started, answers a ping in this time."""

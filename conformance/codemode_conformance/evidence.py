@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.verdicts import PASSED, Finding, Verdict, failed
 
@@ -50,6 +50,7 @@ _HOLDS: Final = {
     "no_core": "no core files",
     "die_with_parent": "no worker once its parent is gone",
     "memory_peak": "a memory peak below the heap and 64 MiB",
+    "isolated_as_declared": "a program that runs where the declared isolation says",
 }
 
 
@@ -67,6 +68,37 @@ def processes(run: Run, legal: Outcome) -> Finding:
     if unknown:
         return Finding(Verdict.UNTESTABLE, f"{State.UNOBSERVABLE}: {', '.join(unknown)}")
     return PASSED
+
+
+def texts(run: Run, legal: Outcome) -> Finding:
+    """That what a failure says, and what was printed, is no longer than it may be."""
+    if "failure" in legal.longest:
+        most, found = legal.longest["failure"], longest_text((run.error, run.native))
+        if found > most:
+            return failed(f"texts of at most {most} bytes in a failure", f"one of {found} bytes")
+    if "logs" in legal.longest:
+        most, found = legal.longest["logs"], sum(map(_bytes, run.logs))
+        if found > most:
+            return failed(f"at most {most} bytes of what was printed", f"{found} bytes")
+    return PASSED
+
+
+def longest_text(value: Any) -> int:
+    """Bytes in UTF-8 of the longest text in a value of JSON; 0 where there is none."""
+    waiting, longest = [value], 0
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            longest = max(longest, _bytes(one))
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list | tuple):
+            waiting += one
+    return longest
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def frames(run: Run, runs: Iterable[Run], legal: Outcome) -> Finding:

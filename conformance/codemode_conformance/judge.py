@@ -192,6 +192,7 @@ def _evidence(run: Run, legal: Outcome, observation: Observation) -> Finding:
         layers.evidence(run, observation.canaries, observation.effective, legal),
         evidence.frames(run, everything, legal),
         evidence.processes(run, legal),
+        evidence.texts(run, legal),
     )
     found = sorted(findings, key=lambda one: WORST_FIRST.index(one.verdict))
     return next((one for one in found if one.verdict is not Verdict.PASS), PASSED)

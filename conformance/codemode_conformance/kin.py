@@ -37,6 +37,9 @@ class Endable(Protocol):
 
 
 living: weakref.WeakSet[Endable] = weakref.WeakSet()
+helpers: set[int] = set()
+"""Children of the harness that serve it and came from no target."""
+
 _alone = False
 
 
@@ -151,7 +154,7 @@ class Kin:
     def _is_ours(self, entry: Entry) -> bool:
         if self.pid in (entry.group, entry.session):
             return not self._reaped or entry.pid != self.pid
-        if entry.parent != os.getpid():
+        if entry.parent != os.getpid() or entry.pid in helpers:
             return False
         if _alone and len(living) <= 1:
             return not self._reaped or entry.pid != self.pid

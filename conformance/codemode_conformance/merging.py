@@ -30,7 +30,7 @@ _SAME: Final[dict[str, Callable[[Report], Any]]] = {
     "number of shards": lambda r: r["selection"]["shard"]["of"],
     "seed": lambda r: r.get("seed"),
     "number of runs of each case": lambda r: r.get("repeat"),
-    "platform": lambda r: {k: v for k, v in r["platform"].items() if k != "evidence_level"},
+    "platform": lambda r: {k: v for k, v in r["platform"].items() if not k.startswith("evidence_")},
     "baseline": lambda r: r.get("baseline", {}).get("digest"),
 }
 """What all shards of one run have in common."""
@@ -108,10 +108,8 @@ def _joined(whole: list[Report], cases: list[dict[str, Any]], *, interrupted: bo
         **{key: value for key, value in first.items() if key not in ("stopped", "baseline")},
         **({"stopped": stopped} if stopped else {}),
         **baseline,
-        "platform": {
-            **first["platform"],
-            "evidence_level": max(r["platform"]["evidence_level"] for r in whole),
-        },
+        # As good as that of the worst of them.
+        "platform": max((r["platform"] for r in whole), key=lambda place: place["evidence_level"]),
         "started": min(r["started"] for r in whole),
         "seconds": round(sum(r["seconds"] for r in whole), 3),
         "selection": {**selection, "cases": len(cases), "complete": complete},

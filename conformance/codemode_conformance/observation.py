@@ -127,7 +127,9 @@ class Observation:
 
     `unsupported` is set when the target could not be asked (with the reason); `runs` are the runs
     of the case in order of their start, `then` the follow-ups, `after` the health afterwards.
-    `effective` is what the target says of each row: a number, "none" or "unknown".
+    `effective` is what the target says of each row: a number, "none" or "unknown". `level` is that
+    of what was seen of worker processes, with the reason if it is not A; empty if none were asked.
+    `traced` says that the target was followed by a tracer.
     """
 
     case: str
@@ -140,3 +142,5 @@ class Observation:
     effective: Mapping[str, Any] = field(default_factory=dict)
     unsupported: str | None = None
     fault: Fault | None = None
+    level: tuple[str, str] = ("", "")
+    traced: bool = False

@@ -6,6 +6,7 @@ from typing import Final
 
 CONFORMING: Final = 0
 FAILED: Final = 1
+CANNOT_START: Final = 3
 STALE_BASELINE: Final = 4
 SUITE_FAULT: Final = 5
 INTERRUPTED: Final = 130

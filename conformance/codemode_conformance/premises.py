@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from codemode_conformance.process import Caps
     from codemode_conformance.target import Command
+    from codemode_conformance.tracing.tracer import Tracer
 
 MEBIBYTE = 1 << 20
 
@@ -47,16 +48,22 @@ class Premises:
         self._errors_tail = b""
 
     def launch(
-        self, command: Command, key: str, caps: Caps | None = None, kind: type[Process] = Process
+        self,
+        command: Command,
+        key: str,
+        caps: Caps | None = None,
+        kind: type[Process] = Process,
+        tracer: Tracer | None = None,
     ) -> Process:
-        """Start the command here; StartError when it cannot be started."""
+        """Start the command here, to be followed by `tracer`; StartError when it cannot be."""
         extra = {
             name: expand(text, self.values, f"env.{name}") for name, text in command.env.items()
         }
         env = environment.for_run(self.temporary, extra)
         env[self.canaries.variable] = self.canaries.value("env")
-        return kind(
-            [expand(word, self.values, "command") for word in command.words],
+        words = [expand(word, self.values, "command") for word in command.words]
+        process = kind(
+            words if tracer is None else tracer.naming(words),
             env=env,
             folder=self.temporary,
             key=key,
@@ -66,6 +73,10 @@ class Premises:
             scan=lambda data: self.note("stdout", data),
             overlap=self.search.overlap,
         )
+        if tracer is not None:
+            # At once: it may make itself one that cannot be traced, and so may what it starts.
+            tracer.seize(process.pid)
+        return process
 
     def find(self, text: str) -> list[tuple[str, str]]:
         """The secrets of this process and paths of the host in some text, as (name, form)."""

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from codemode_conformance.verdicts import CaseVerdict, LayerVerdict
 
 ONCE: Final = "failed in one of two runs"
+DISTURBED: Final = "with a tracer the case went otherwise than it should, so it was run without"
 
 
 class Bench:
     """Puts cases to one role and judges them; a FAIL is one only if it is seen again.
 
     The second run has a process of its own, so that neither what another case left behind nor one
-    slow moment of the machine is taken for a fault of this case. With `repeat` above 1 each case is
-    run so many times, to see whether it is flaky.
+    slow moment of the machine is taken for a fault of this case. A case that a followed target does
+    not do well is put to it again unfollowed, and judged by that. With `repeat` above 1 each case
+    is run so many times, to see whether it is flaky.
     """
 
     def __init__(
@@ -51,6 +53,16 @@ class Bench:
 
     def _judge(self, case: Case) -> CaseVerdict:
         first = self._once(case)
+        if _disturbed(first):
+            self.role.restart()
+            self.role.traces = False
+            try:
+                return _unfollowed(self._confirmed(case, self._once(case)))
+            finally:
+                self.role.traces = True
+        return self._confirmed(case, first)
+
+    def _confirmed(self, case: Case, first: CaseVerdict) -> CaseVerdict:
         if first.verdict is not Verdict.FAIL:
             if case.fresh_after:
                 self.role.restart()
@@ -68,6 +80,20 @@ class Bench:
         return judge(
             case, attempt.ready, attempt.observation, requirements, self._standing, seconds
         )
+
+
+def _disturbed(entry: CaseVerdict) -> bool:
+    """Whether the tracer, and not the target, may be at fault."""
+    if not entry.observation.traced:
+        return False
+    well = (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.UNTESTABLE)
+    return any(one.verdict not in well for one in entry.layers if one.layer != "evidence")
+
+
+def _unfollowed(entry: CaseVerdict) -> CaseVerdict:
+    seen = entry.observation
+    level = (seen.level[0], DISTURBED) if seen.level[0] else seen.level
+    return replace(entry, observation=replace(seen, level=level))
 
 
 def _joined(first: CaseVerdict, second: CaseVerdict) -> CaseVerdict:

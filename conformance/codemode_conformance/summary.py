@@ -166,5 +166,10 @@ def this_platform() -> dict[str, str]:
         "system": platform.system(),
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "evidence_level": level(),
     }
+
+
+def evidence_level() -> dict[str, str]:
+    """The best level of evidence that there is here, and why it is not A, as reports name them."""
+    name, why = level()
+    return {"evidence_level": name, **({"evidence_reason": why} if why else {})}

@@ -18,7 +18,10 @@ _SECRET: Final = ("k", "key")
 
 
 class Transcript:
-    """Writes one line for each message: milliseconds since the first, direction, message."""
+    """Writes one line for each message: milliseconds since the first, direction, message.
+
+    What goes over a worker's channel is marked as a frame.
+    """
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
@@ -33,6 +36,15 @@ class Transcript:
         """A message of the target."""
         self._line("<-", message)
 
+    def frame(self, arrow: str, data: bytes, size: int = 0, at: float | None = None) -> None:
+        """Bytes of a worker's channel, `size` in all: `->` from the suite, `<-` from the target.
+
+        `at` is when, in monotonic seconds, where it was not now.
+        """
+        text = data[:LINE_CHARACTERS].decode("utf-8", "backslashreplace")
+        more = f"... ({max(size, len(data))} bytes)" if max(size, len(data)) > len(text) else ""
+        self._put(f"{arrow} frame {for_terminal(text, backslash=False)}{more}", at)
+
     def noise(self, text: str) -> None:
         """Something else that the target printed, escaped already."""
         self._put(f"<- noise {text}")
@@ -44,8 +56,8 @@ class Transcript:
         cut = text[:LINE_CHARACTERS] + (f"... ({len(text)} characters)" if more > 0 else "")
         self._put(f"{arrow} {for_terminal(cut, backslash=False)}")
 
-    def _put(self, text: str) -> None:
-        now = time.monotonic()
+    def _put(self, text: str, at: float | None = None) -> None:
+        now = time.monotonic() if at is None else at
         self._started = self._started if self._started is not None else now
         self._lines += 1
         if self._lines <= MOST_LINES:

@@ -10,6 +10,7 @@ from codemode_spec.failures import NotApplicable
 from codemode_spec.programs import RunSpec
 from codemode_spec.tables import load_tables
 
+from codemode_conformance import work
 from codemode_conformance.channel import Channel, FaultError, UnsupportedError
 from codemode_conformance.escape import quoted
 from codemode_conformance.evidence import Fact, State
@@ -26,7 +27,8 @@ from codemode_conformance.observation import (
     Value,
 )
 from codemode_conformance.replies import Replies
-from codemode_conformance.watch import Watch, level
+from codemode_conformance.watch import Watch, visible
+from codemode_conformance.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,6 +98,8 @@ class Trial:
     ) -> None:
         self._rig = rig
         self._watch: Watch | None = None
+        self._work: Work | None = None
+        self._level = ("", "")
         self._written: list[CanaryHit] = []
         self._adapter = adapter
         self._identity = adapter.identity
@@ -161,6 +165,8 @@ class Trial:
         finally:
             if self._watch is not None:
                 self._watch.stop()
+            if self._work is not None:
+                self._work.stop()
         if self._case.after == "healthy":
             self._check_health(sessions[0])
         gone = self._adapter.gone
@@ -280,6 +286,7 @@ class Trial:
                 break
             if spec.advance_ms:
                 channel.advance(sessions[0], spec.advance_ms)
+            self._look_at_work(expected)
             seen.then.append(self._add(spec, sessions[0], self._options))
             channel.wait()
             self._note_worker(seen.then[-1])
@@ -304,31 +311,48 @@ class Trial:
     def _look_for_workers(self, ready: ReadyCase) -> None:
         """Watch the target's own workers, where the case asks and the target file tells them."""
         pattern = self._adapter.worker_pattern
-        if ready.asks_for_processes and self._rig is None and pattern and level() == "B":
+        if ready.asks_for_processes and self._rig is None and pattern and visible():
             assert self._adapter.process is not None
-            self._watch = Watch(self._adapter.process.pid, pattern)
+            self._watch = Watch(self._adapter.process.pid, pattern, self._adapter.tracer)
             self._channel.last_look = self._look_at_orphans
+
+    def _look_at_work(self, expected: Expectation | None) -> None:
+        """Sum up the work of the next program, where the case asks where it is done."""
+        asked = any(work.NAME in legal.processes for legal in (expected.any_of if expected else ()))
+        if asked and self._rig is None and visible():
+            assert self._adapter.process is not None
+            self._work = Work(self._adapter.process.pid)
 
     def _look_at_orphans(self) -> None:
         assert self._watch is not None
-        seen = list(self._watch.workers)
         left = self._watch.left()
+        seen = list(self._watch.workers)
         state = State.BROKEN if left else State.HOLDS
         detail = f"{len(left)} of {len(seen)} workers outlive their parent" if left else ""
         fact = Fact("die_with_parent", state, detail)
         self._seen.runs[0].facts = (fact,) if seen else ()
+        self._level = max(self._level, self._watch.level)
 
     def _note_worker(self, run: LiveRun) -> None:
         """What the workers show; a target that did not start ours was not tested."""
+        if self._work is not None:
+            isolation = str(self._identity.alternatives.get("isolation", ""))
+            run.facts = (*run.facts, self._work.fact(isolation))
+            self._level = max(self._level, ("B", "work is summed up by looking"))
+            self._work = None
+            return
         if self._watch is not None and not run.facts:
             memory = numbers_of(self._opened["effective"]).get("memory_bytes")
             run.facts = self._watch.facts(self._adapter.known_workers, memory)
-            self._watch.workers.clear()
+            self._level = max(self._level, self._watch.level)
+            self._watch.forget()
         if self._rig is None:
             return
         run.frames = self._rig.frames()
+        self._rig.tell()
         if self._ready is not None and self._ready.asks_for_processes:
             run.facts = self._rig.facts()
+            self._level = "B", "the worker itself says what it was given"
         data = self._rig.data.decode(errors="replace")
         found = self._adapter.find(data)
         found += [(HOST_PATH, "raw")] if HOST_PLACE.search(data) else []
@@ -465,6 +489,8 @@ class Trial:
             effective=seen.effective,
             unsupported=seen.unsupported,
             fault=seen.fault,
+            level=self._level,
+            traced=self._adapter.tracer is not None,
         )
 
 

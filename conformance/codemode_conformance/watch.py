@@ -1,6 +1,7 @@
-"""The worker processes of a target while it runs a program, as the system shows them (level B).
+"""The worker processes of a target while it runs a program, as the system shows them.
 
-A thread looks at what is below the adapter about every millisecond. A worker is what the target
+A thread looks at what is below the adapter about every millisecond (level B); with a tracer each
+process is known from its first moment to its last besides (level A). A worker is what the target
 file's `worker_pattern` fits; before its own program is loaded a process still has the command line
 of its parent, and is not looked at.
 """
@@ -16,10 +17,16 @@ import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from codemode_conformance.evidence import Fact, State
 from codemode_conformance.processtable import Entry, family, read_entry
+from codemode_conformance.tracing.tracer import obstacle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from codemode_conformance.tracing.tracer import Tracer
 
 LOOK_SECONDS: Final = 0.001
 PATIENCE_SECONDS: Final = 4.0
@@ -33,21 +40,35 @@ _FIRST_OWN: Final = 3  # descriptors from here on are no channel
 
 
 @cache
-def level() -> str:
-    """B where processes can be watched, C elsewhere; found out by looking at this one."""
+def visible() -> bool:
+    """Whether processes can be watched here; found out by looking at this one."""
     entry = read_entry(os.getpid()) if sys.platform == "linux" else None
-    return "B" if entry is not None and _command(os.getpid()) else "C"
+    return entry is not None and bool(_command(os.getpid()))
+
+
+def level() -> tuple[str, str]:
+    """The best level of evidence that there is here, and why it is not A.
+
+    A where processes can be followed, B where they can only be looked at, C elsewhere.
+    """
+    if not visible():
+        return "C", "the system has no /proc"
+    why = obstacle()
+    return ("B", why) if why else ("A", "")
 
 
 @dataclass(slots=True)
 class Seen:
-    """One worker process. What could never be read is None: it hides it, or was gone too soon."""
+    """One worker process. What could never be read is None: it hides it, or was gone too soon.
+
+    `opened` are the pipes and sockets at its descriptors, its three streams left out.
+    """
 
     pid: int
     started: int
     variables: list[str] | None = None
     directory: str | None = None
-    opened: set[str] = field(default_factory=set)  # targets of its descriptors, sockets and pipes
+    opened: set[str] = field(default_factory=set)
     opened_read: bool = False
     peak_bytes: int = 0
 
@@ -58,10 +79,16 @@ class Seen:
 
 
 class Watch:
-    """Looks from its creation until `stop`. `root` is the adapter's process."""
+    """Looks from its creation until `stop`. `root` is the adapter's process.
 
-    def __init__(self, root: int, pattern: str) -> None:
+    `tracer` follows it, if there is one.
+    """
+
+    def __init__(self, root: int, pattern: str, tracer: Tracer | None = None) -> None:
         self._root = root
+        self._tracer = tracer
+        if tracer is not None:
+            tracer.begin()
         self._pattern = re.compile(pattern)
         self.workers: dict[tuple[int, int], Seen] = {}
         self._stopping = threading.Event()
@@ -73,9 +100,23 @@ class Watch:
         self._stopping.set()
         self._thread.join()
 
+    @property
+    def level(self) -> tuple[str, str]:
+        """On which level what was seen rests, and why it is not A."""
+        if self._tracer is None:
+            return "B", "no tracer was used"
+        return ("B", self._tracer.lost) if self._tracer.lost else ("A", "")
+
+    def forget(self) -> None:
+        """Begin anew with the next program."""
+        self.workers.clear()
+        if self._tracer is not None:
+            self._tracer.begin()
+
     def left(self, patience: float = PATIENCE_SECONDS) -> list[Seen]:
         """The workers that are still there when the patience is over, zombies included."""
         until = time.monotonic() + patience
+        self._take_followed()
         while True:
             left = [one for one in list(self.workers.values()) if _is_there(one)]
             if not left or time.monotonic() > until:
@@ -88,6 +129,7 @@ class Watch:
         Waits until they are gone. Empty when no worker was seen.
         """
         left = self.left()
+        self._take_followed()
         workers = list(self.workers.values())
         if not workers:
             return ()
@@ -101,6 +143,26 @@ class Watch:
             self._descriptors(workers),
             _memory(workers, memory_bytes),
         )
+
+    def _take_followed(self) -> None:
+        """Add what the tracer knows: workers too short for a look, and what a look comes late for.
+
+        What one was given as it was loaded stands before what was read of it later.
+        """
+        if self._tracer is None:
+            return
+        self._tracer.sync()
+        for one in self._tracer.seen():
+            if one.pid == self._root or not self._pattern.search(one.command):
+                continue
+            seen = self.workers.setdefault(one.identity, Seen(one.pid, one.started))
+            seen.variables = seen.variables if one.variables is None else one.variables
+            seen.directory = one.directory or seen.directory
+            seen.peak_bytes = max(seen.peak_bytes, one.peak_bytes)
+            if one.opened is not None:
+                pairs = [(number, name) for number, name in one.opened if number >= _FIRST_OWN]
+                seen.opened |= _named(name for _, name in pairs)
+                seen.opened_read = True
 
     def _look_on(self) -> None:
         while not self._stopping.wait(LOOK_SECONDS):
@@ -123,7 +185,8 @@ class Watch:
                 if self._pattern.search(_command(entry.pid)):
                     seen.variables = [os.fsdecode(one.partition(b"=")[0]) for one in _split(data)]
         with contextlib.suppress(OSError):
-            seen.directory = seen.directory or str((place / "cwd").readlink())
+            # The last one counts: a process may go to its own directory after it was loaded.
+            seen.directory = str((place / "cwd").readlink()).removesuffix(" (deleted)")
         with contextlib.suppress(OSError):
             seen.opened |= _opened(place)
             seen.opened_read = True
@@ -142,13 +205,18 @@ class Watch:
 
 def _opened(place: Path, first: int = _FIRST_OWN) -> set[str]:
     """The pipes, sockets and the like that stand at descriptors from `first` on."""
-    found = set()
+    found = []
     for entry in (place / "fd").iterdir():
         with contextlib.suppress(OSError):
             target = os.readlink(entry)  # noqa: PTH115  no path: `pipe:[123]`
-            if int(entry.name) >= first and not target.startswith("/"):
-                found.add(target)
-    return {name for name in found if not name.startswith("anon_inode:")}
+            if int(entry.name) >= first:
+                found.append(target)
+    return _named(found)
+
+
+def _named(targets: Iterable[str]) -> set[str]:
+    """Those that name one thing of the system that two processes can share."""
+    return {name for name in targets if not name.startswith(("/", "anon_inode:"))}
 
 
 def _environment(workers: list[Seen]) -> Fact:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from codemode_conformance.evidence import State
-from codemode_conformance.watch import OVERHEAD_BYTES, Watch, level
+from codemode_conformance.watch import OVERHEAD_BYTES, Watch, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from codemode_conformance.evidence import Fact
 
-pytestmark = pytest.mark.skipif(level() != "B", reason="processes cannot be watched here")
+pytestmark = pytest.mark.skipif(not visible(), reason="processes cannot be watched here")
 NAP = "import time; time.sleep({})"
 MANY = 64 << 20
 

@@ -16,7 +16,7 @@ from codemode_spec.failures import NotApplicable, TemplateError
 from codemode_spec.programs import RunSpec, generate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 LAYERS: Final = ("outcome", "category", "code", "value", "calls", "evidence")
 OPTION_OF_ROW: Final = {"wall_time_ms": "timeout_ms"}
@@ -166,6 +166,11 @@ class Case:
         return [entry["program"] for entry in entries if "program" in entry]
 
     @property
+    def asks_for_processes(self) -> bool:
+        """Whether it expects anything of worker processes, for some of the alternatives."""
+        return _names_processes([self.data, *self.data.get("runs", []), *self.data.get("then", [])])
+
+    @property
     def languages(self) -> list[str]:
         """The languages of its programs; one without a name where it has no program."""
         return sorted({language for program in self.programs for language in program}) or [""]
@@ -265,6 +270,17 @@ class Case:
             then=tuple(map(spec, then)),
             then_expected=tuple(filter(None, map(expected, then))),
         )
+
+
+def _names_processes(entries: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether one of these expects something of processes."""
+    outcomes = [
+        outcome
+        for entry in entries
+        for block in entry.get("expect", ())
+        for outcome in (block, *block.get("any_of", ()))
+    ]
+    return any("processes" in outcome.get("evidence", {}) for outcome in outcomes)
 
 
 def _operation(entry: Mapping[str, Any]) -> OperationSpec:

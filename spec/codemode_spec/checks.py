@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec import schemas, templates
 from codemode_spec.cases import WRAPPER
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from codemode_spec.cases import Case, ReadyCase
     from codemode_spec.requirements import Requirement
     from codemode_spec.tables import Tables
+
+POLICY_AREA: Final = "POL"
 
 
 def check_requirements(
@@ -73,7 +75,9 @@ def check_cases(
             elif not set(case.roles) & set(requirements[name].roles):
                 found.append(Problem(file, where, f"{name} is not judged in these roles"))
         found += check_alternatives(file, f"{path}/alternatives", case.alternatives, tables)
-        for name in (*case.effective, *case.set, *case.prefer, *case.data.get("least", {})):
+        # A case of raw policies may be about a row that there is not.
+        named = {} if ("policy.raw",) in case.needs and case.area == POLICY_AREA else case.set
+        for name in (*case.effective, *named, *case.prefer, *case.data.get("least", {})):
             if name not in tables.rows:
                 found.append(Problem(file, path, f"{name} is no row of the policy table"))
         found += [

@@ -135,7 +135,8 @@ def _implied_needs(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The capabilities that the data itself shows to be needed."""
     needs: list[tuple[str, ...]] = []
     for name, value in data.get("set", {}).items():
-        if isinstance(value, bool) or not isinstance(value, int):
+        raw = "policy.raw" in data.get("needs", ())
+        if raw or isinstance(value, bool) or not isinstance(value, int):
             needs.append(("policy.raw",))
         elif name in OPTION_OF_ROW:
             needs.append((f"policy.{name}", OPTION_CAPABILITY[name]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.failures import NotApplicable
@@ -52,6 +52,7 @@ class Outcome:
     record of the calls. `progress` is what reached the host in order, or how many messages did.
     `status` is how the worker exits;
     `frames` names what holds of every frame of the target, `processes` what holds of its workers.
+    `longest` are UTF-8 bytes at most: of each text of a `failure`, of all `logs` together.
     """
 
     outcome: str  # value | failure | any | exit
@@ -74,6 +75,7 @@ class Outcome:
     status: int | None = None
     frames: tuple[str, ...] = ()
     processes: tuple[str, ...] = ()
+    longest: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,7 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         status=entry.get("status"),
         frames=tuple(entry.get("evidence", {}).get("frames", ())),
         processes=tuple(entry.get("evidence", {}).get("processes", ())),
+        longest=entry.get("evidence", {}).get("texts", {}),
     )
 
 

@@ -46,7 +46,10 @@ def execute(arguments: argparse.Namespace) -> int:
     if len(arguments.reports) > MOST_REPORTS:
         raise UsageError(f"at most {MOST_REPORTS} reports stand side by side")
     earlier = None if arguments.since is None else changes.earlier(arguments.since)
-    found = joining.matrix([reading.read(path) for path in arguments.reports])
+    reports = [report for path in arguments.reports for report in reading.read_all(path)]
+    if not reports:
+        raise UsageError("none of the reports is of a role that was run")
+    found = joining.matrix(reports)
     written = 0
     for form, render in FORMS.items():
         path = getattr(arguments, form)

@@ -13,13 +13,14 @@ from codemode_conformance.baseline import Comparison
 from codemode_conformance.escape import cut, for_terminal
 from codemode_conformance.failures import UsageError
 from codemode_conformance.install import install
-from codemode_conformance.report.reading import ROLES, known_case, read
+from codemode_conformance.report.reading import KNOWN_ROLES, known_case, read_parts
 from codemode_conformance.report.terminal import Terminal
-from codemode_conformance.roles import role_name, role_of
+from codemode_conformance.roles import BUILT, role_name, role_of
 from codemode_conformance.running import run_cases
 from codemode_conformance.summary import Summary
 from codemode_conformance.target import find_target, shipped_targets
 from codemode_conformance.transcript import Transcript
+from codemode_conformance.verdicts import WORST_FIRST
 
 if TYPE_CHECKING:
     import argparse
@@ -41,17 +42,22 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("report", type=Path, metavar="REPORT", help="a JSON report")
     parser.add_argument("case", metavar="CASE", help="the id of a case in it")
     parser.add_argument("--target", metavar="NAME|FILE", help="the target, if it is not shipped")
+    parser.add_argument(
+        "--role",
+        choices=BUILT,
+        help="which part of a report of all roles (default: the one in which the case went worst)",
+    )
     parser.set_defaults(execute=execute)
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Say what differs from the report, run, and show."""
     specification = codemode_spec.shipped()
-    report = read(arguments.report)
+    report = _part(arguments)
     case = known_case(report, arguments.case, specification)
     target = _target(report, arguments.target)
     wanted = report["selection"]["role"]
-    if wanted not in ROLES:
+    if wanted not in KNOWN_ROLES:
         raise UsageError(f"{arguments.report}: there is no role {cut(wanted)}")
     name = role_name(target, wanted)
     for line in _differences(report, target, case, specification):
@@ -79,6 +85,24 @@ def execute(arguments: argparse.Namespace) -> int:
     same = "the same as" if then == now else "not the same as"
     print(f"{case.id}: {now}, {same} in the report ({then})")
     return summary.exit_code
+
+
+def _part(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The report of the role that is asked for, else of the one in which the case went worst."""
+    found = read_parts(arguments.report)
+    wanted = arguments.role
+    if wanted is not None:
+        found = [part for part in found if part["selection"]["role"] == wanted]
+        if not found:
+            raise UsageError(f"--role {wanted}: {arguments.report} has no report of that role")
+    if not found:
+        raise UsageError(f"{arguments.report}: no role was run")
+
+    def rank(part: dict[str, Any]) -> int:
+        verdicts = [case["verdict"] for case in part["cases"] if case["id"] == arguments.case]
+        return min(map(WORST_FIRST.index, verdicts), default=len(WORST_FIRST))
+
+    return min(found, key=rank)
 
 
 def _target(report: dict[str, Any], given: str | None) -> Target:

@@ -14,6 +14,7 @@ from codemode_spec.documents import parse_json
 from codemode_spec.failures import SpecificationError
 
 from codemode_conformance.failures import UsageError
+from codemode_conformance.report.parts import ROLES
 from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -75,7 +76,18 @@ class Report:
 
 
 def read(path: Path) -> Report:
-    """The report in a file; UsageError says what is wrong with it, where, and what to do."""
+    """The report of one role in a file; UsageError as of `read_all`."""
+    found = read_all(path)
+    if len(found) != 1:
+        raise UsageError(f"{path}: it is of {len(found)} roles; give a report of one")
+    return found[0]
+
+
+def read_all(path: Path) -> list[Report]:
+    """The reports in a file, one for each role that was run.
+
+    UsageError says what is wrong with it, where, and what to do.
+    """
     try:
         if path.stat().st_size > MOST_BYTES:
             raise UsageError(f"{path}: a report is not larger than {MOST_BYTES >> 20} MiB")
@@ -84,7 +96,10 @@ def read(path: Path) -> Report:
         raise UsageError(f"{path}: {error.strerror}; give the path of a JSON report") from None
     except (UnicodeDecodeError, SpecificationError) as error:
         raise UsageError(f"{path}: no JSON report: {error}") from None
-    return _Reader(path).report(data)
+    reader = _Reader(path)
+    if isinstance(data, dict) and ROLES in data:
+        return [reader.report(part) for part in reader.parts(data)]
+    return [reader.report(data)]
 
 
 class _Reader:
@@ -92,6 +107,11 @@ class _Reader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+
+    def parts(self, data: dict[str, Any]) -> list[Any]:
+        """The reports of a report of all roles."""
+        found: list[Any] = self._field(data, ROLES, list, "")
+        return found
 
     def report(self, data: Any) -> Report:
         self._one(data, dict, "")

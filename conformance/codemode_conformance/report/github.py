@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.escape import for_workflow
 from codemode_conformance.report import words
+from codemode_conformance.report.parts import parts, role_of
 from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -20,9 +21,20 @@ def text(report: Mapping[str, Any]) -> str:
     return "".join(line + "\n" for line in _lines(report))
 
 
-def _lines(report: Mapping[str, Any]) -> Iterator[str]:
+def whole(report: Mapping[str, Any]) -> str:
+    """The commands of all roles, which share what GitHub shows of one step."""
+    failed = [
+        _command("error", f"cmconf {one['role']} role", one["reason"])
+        for one in report["not_started"]
+    ]
+    most = MOST // max(len(parts(report)), 1)
+    lines = [line for part in parts(report) for line in _lines(part, most, role_of(part))]
+    return "".join(line + "\n" for line in (*failed, *lines))
+
+
+def _lines(report: Mapping[str, Any], most: int = MOST, role: str = "") -> Iterator[str]:
     cases = words.troubled(report)
-    for case in cases[:MOST]:
+    for case in cases[:most]:
         layers = list(words.telling(case))
         decides = case["verdict"] == Verdict.ERROR or not all(map(words.advice, layers))
         yield _command(
@@ -30,8 +42,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
             f"{case['verdict']} {case['id']}",
             f"{case['title']}: {_told(layers)}; {case.get('reproduce', '')}",
         )
-    if len(cases) > MOST:
-        yield _command("notice", "cmconf", f"{len(cases) - MOST} more cases are to be looked at")
+    if len(cases) > most:
+        yield _command("notice", "cmconf", f"{len(cases) - most} more cases are to be looked at")
     for one in report.get("baseline", {}).get("problems", ()):
         told = f"{one['problem']}: {one['text']}"
         yield _command("warning", f"baseline {one['case']}", told)
@@ -40,7 +52,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         for power in powers.get(name, ()):
             yield _command("warning", title, f"{power['name']}: {power['text']}")
     told = f"{words.conclusion(report)}; {words.counted(report['totals'])}"
-    yield _command("notice", f"cmconf {report['target']['name']}", told)
+    name = f"cmconf {report['target']['name']} {role}".rstrip()
+    yield _command("notice", name, told)
 
 
 def _told(layers: list[dict[str, Any]]) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_conformance.escape import for_html
 from codemode_conformance.report import html_cases, words
 from codemode_conformance.report.html_parts import bar, chart, table, verdict
+from codemode_conformance.report.parts import parts, role_of
 from codemode_conformance.verdicts import WORST_FIRST
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ _LEVELS: Final = {0: "pass", 1: "fail", 4: "xpass"}
 
 def text(report: Mapping[str, Any]) -> str:
     """The page."""
-    return "\n".join(_page(report)) + "\n"
+    return "\n".join(_page(_title(report), _part(report))) + "\n"
+
+
+def whole(report: Mapping[str, Any]) -> str:
+    """The page of all roles: a section for each, with links to them at its head."""
+    return "\n".join(_page(_title(report), _parts(report))) + "\n"
 
 
 @cache
@@ -38,14 +44,16 @@ def _hash(content: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode() + "'"
 
 
-def _page(report: Mapping[str, Any]) -> Iterator[str]:
+def _title(report: Mapping[str, Any]) -> str:
+    return for_html(f"{report['target']['name']} {report['target']['version']}")
+
+
+def _page(title: str, body: Iterator[str]) -> Iterator[str]:
     style, script = _own("page.css"), _own("page.js")
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    target = report["target"]
-    title = for_html(f"{target['name']} {target['version']}")
     yield "<!doctype html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -53,6 +61,33 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield '<meta name="referrer" content="no-referrer">'
     yield f"<title>{title}: Code Mode Conformance</title>"
     yield f"<style>{style}</style></head><body>"
+    yield from body
+    yield f"<script>{script}</script></body></html>"
+
+
+def _parts(report: Mapping[str, Any]) -> Iterator[str]:
+    level = _LEVELS.get(report["exit_code"], "error")
+    yield f"<p class='conclusion'><span class='badge v-{level}'>{words.conclusion(report)}</span>"
+    yield "in all roles</p><nav>"
+    for part in parts(report):
+        role = for_html(role_of(part))
+        yield f"<a href='#{role}-report'>{role}: {words.conclusion(part)}</a>"
+    yield "</nav>"
+    for one in report["not_started"]:
+        told = f"<b>{for_html(one['role'])} role</b>: it did not start: {for_html(one['reason'])}"
+        yield f"<div class='note'>{told}</div>"
+    for part in parts(report):
+        role = for_html(role_of(part))
+        yield f"<section id='{role}-report'>"
+        for line in _part(part, f"{role}-"):
+            # No text of a report has a bare quote: these are the names that the page itself gives.
+            yield line.replace(" id='", f" id='{role}-").replace("href='#", f"href='#{role}-")
+        yield "</section>"
+
+
+def _part(report: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    """All there is to say of one role; `before` stands before each name in it, for the script."""
+    yield f"<div data-before='{before}' class='report'>"
     yield from _head(report)
     yield from _warnings(report)
     yield from _classes(report)
@@ -62,7 +97,7 @@ def _page(report: Mapping[str, Any]) -> Iterator[str]:
     yield from html_cases.cases(report)
     yield from _requirements(report)
     yield from _pins(report)
-    yield f"<script>{script}</script></body></html>"
+    yield "</div>"
 
 
 def _head(report: Mapping[str, Any]) -> Iterator[str]:

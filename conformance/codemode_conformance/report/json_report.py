@@ -13,7 +13,7 @@ from codemode_conformance.escape import for_shell
 from codemode_conformance.failure_kinds import kind_of
 from codemode_conformance.outcomes import suite_version
 from codemode_conformance.roles import role_name
-from codemode_conformance.summary import this_platform
+from codemode_conformance.summary import evidence_level, this_platform
 from codemode_conformance.target import SHIPPED
 from codemode_conformance.verdicts import Verdict
 
@@ -71,7 +71,7 @@ def report(summary: Summary) -> dict[str, Any]:
             },
         },
         "effective": dict(summary.effective),
-        "platform": this_platform(),
+        "platform": this_platform() | evidence_level(),
         "started": summary.started,
         "seconds": round(summary.seconds, 3),
         **_plan(summary),
@@ -192,9 +192,16 @@ def _case(summary: Summary, entry: CaseVerdict) -> dict[str, Any]:
             "after_detail": seen.after_detail,
             "canaries": [asdict(hit) for hit in seen.canaries],
             "notes": list(seen.notes),
+            **_level(seen.level),
         },
         "reproduce": reproduction(summary, entry.case.id),
     }
+
+
+def _level(level: tuple[str, str]) -> dict[str, str]:
+    """On what the evidence of worker processes rests, where there is any."""
+    name, why = level
+    return ({"level": name} if name else {}) | ({"level_reason": why} if why else {})
 
 
 def _layer(layer: LayerVerdict) -> dict[str, Any]:

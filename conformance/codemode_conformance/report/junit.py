@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 from codemode_conformance.escape import for_xml
 from codemode_conformance.report import words
+from codemode_conformance.report.parts import parts, role_of
 from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -18,28 +19,54 @@ _SKIPPED: Final = (Verdict.UNSUPPORTED, Verdict.UNTESTABLE, Verdict.XFAIL)
 
 def text(report: Mapping[str, Any]) -> str:
     """The report as XML."""
-    target = report["target"]
-    root = _element(None, "testsuites", name=f"cmconf {target['name']} {target['version']}")
-    areas: dict[str, list[dict[str, Any]]] = {}
-    for case in report["cases"]:
-        areas.setdefault(case.get("area", ""), []).append(case)
-    for area, cases in areas.items():
-        _suite(root, report, area, cases)
-    if problems := _beside(report):
-        suite = _element(root, "testsuite", name="baseline")
-        for name, told in problems:
-            case = _element(suite, "testcase", classname="cmconf.baseline", name=name)
-            _element(case, "failure", message=told, type="baseline")
+    root = _root(report)
+    _add(root, report, "cmconf")
+    return _written(root)
+
+
+def whole(report: Mapping[str, Any]) -> str:
+    """The report of all roles: the suites of each, with the role before their names."""
+    root = _root(report)
+    for part in parts(report):
+        _add(root, part, f"cmconf.{role_of(part)}", f"{role_of(part)} ")
+    if report["not_started"]:
+        suite = _element(root, "testsuite", name="roles")
+        for one in report["not_started"]:
+            case = _element(suite, "testcase", classname="cmconf.roles", name=one["role"])
+            _element(case, "error", type="start", message=one["reason"])
         _total(suite)
+    return _written(root)
+
+
+def _root(report: Mapping[str, Any]) -> ET.Element:
+    target = report["target"]
+    return _element(None, "testsuites", name=f"cmconf {target['name']} {target['version']}")
+
+
+def _written(root: ET.Element) -> str:
     _total(root, "testsuite/testcase")
     ET.indent(root, " ")
     return "<?xml version='1.0' encoding='UTF-8'?>\n" + ET.tostring(root, "unicode") + "\n"
 
 
+def _add(root: ET.Element, report: Mapping[str, Any], place: str, before: str = "") -> None:
+    areas: dict[str, list[dict[str, Any]]] = {}
+    for case in report["cases"]:
+        areas.setdefault(case.get("area", ""), []).append(case)
+    for area, cases in areas.items():
+        suite = _element(root, "testsuite", name=f"{before}{area}", timestamp=report["started"])
+        _suite(suite, report, f"{place}.{area}", cases)
+    if problems := _beside(report):
+        suite = _element(root, "testsuite", name=f"{before}baseline")
+        for name, told in problems:
+            case = _element(suite, "testcase", classname=f"{place}.baseline", name=name)
+            _element(case, "failure", message=told, type="baseline")
+        _total(suite)
+
+
 def _suite(
-    root: ET.Element, report: Mapping[str, Any], area: str, cases: list[dict[str, Any]]
+    suite: ET.Element, report: Mapping[str, Any], place: str, cases: list[dict[str, Any]]
 ) -> None:
-    suite = _element(root, "testsuite", name=area, timestamp=report["started"])
     properties = _element(suite, "properties")
     for name, told in words.pins(report):
         _element(properties, "property", name=name, value=told)
@@ -53,15 +80,15 @@ def _suite(
         value = f"{dispute['case']}: {dispute['reason']} ({dispute['link']})"
         _element(properties, "property", name="disputed", value=value)
     for case in cases:
-        _case(suite, area, case)
+        _case(suite, place, case)
     _total(suite)
 
 
-def _case(suite: ET.Element, area: str, case: Mapping[str, Any]) -> None:
+def _case(suite: ET.Element, place: str, case: Mapping[str, Any]) -> None:
     element = _element(
         suite,
         "testcase",
-        classname=f"cmconf.{area}",
+        classname=place,
         name=case["id"],
         time=f"{case['seconds']:.3f}",
     )

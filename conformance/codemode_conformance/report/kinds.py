@@ -1,10 +1,15 @@
-"""The kinds of reports. Each is a text made of the JSON report, and of nothing else."""
+"""The kinds of reports. Each is a text made of the JSON report, and of nothing else.
+
+A module has `text` for the report of one role, and `whole` for that of all roles of a target.
+"""
 
 from __future__ import annotations
 
 import importlib
 import json
 from typing import TYPE_CHECKING, Any, Final
+
+from codemode_conformance.report.parts import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,5 +31,8 @@ def render(kind: str, report: Mapping[str, Any]) -> str:
         return json.dumps(report, ensure_ascii=True, indent=1) + "\n"
     # Imported here: a command that writes no report has no use for its parts.
     module = importlib.import_module(f"{__package__}.{_MODULES[kind]}")
+    if ROLES in report:
+        make_whole: Callable[[Mapping[str, Any]], str] = module.whole
+        return make_whole(report)
     make: Callable[[Mapping[str, Any]], str] = module.text
     return make(report)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.escape import for_markdown
 from codemode_conformance.report import words
+from codemode_conformance.report.parts import parts, role_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +20,24 @@ TEXT_CHARACTERS: Final = 600
 def text(report: Mapping[str, Any]) -> str:
     """The summary."""
     return "\n".join(_lines(report)) + "\n"
+
+
+def whole(report: Mapping[str, Any]) -> str:
+    """The summary of all roles: a table of them, then that of each."""
+    lines = [
+        f"**{words.conclusion(report)}** in all roles",
+        "",
+        "| role | | cases |",
+        "|---|---|---|",
+    ]
+    for part in parts(report):
+        told = f"{words.conclusion(part)} | {words.counted(part['totals'])}"
+        lines.append(f"| {_span(role_of(part))} | {told} |")
+    lines += [
+        f"| {_span(one['role'])} | did not start | {_span(one['reason'])} |"
+        for one in report["not_started"]
+    ]
+    return "\n".join([*lines, "", *map(text, parts(report))])
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:

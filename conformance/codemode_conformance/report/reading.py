@@ -14,6 +14,7 @@ from codemode_spec.schemas import problems
 from codemode_conformance import messages
 from codemode_conformance.escape import cut, for_terminal
 from codemode_conformance.failures import UsageError
+from codemode_conformance.report import parts as whole
 from codemode_conformance.target import shipped_targets
 from codemode_conformance.verdicts import WORST_FIRST
 
@@ -23,11 +24,23 @@ if TYPE_CHECKING:
     from codemode_spec import Case, Specification
 
 MOST_BYTES: Final = 256 << 20
-ROLES: Final = ("engine", "server", "worker", "parent")
+KNOWN_ROLES: Final = ("engine", "server", "worker", "parent")
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The report in this file, of the right form; UsageError says why it is none."""
+    """The report of one role in this file; UsageError says why it is none."""
+    report = _read(path)
+    if whole.ROLES in report:
+        raise UsageError(f"{path}: it is of all roles; give the report of a run of one")
+    return report
+
+
+def read_parts(path: Path) -> list[dict[str, Any]]:
+    """The reports in this file, one for each role that was run; UsageError says why it is none."""
+    return whole.parts(_read(path))
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
@@ -41,7 +54,7 @@ def read(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: no strict JSON: {cut(str(error))}") from None
     if deep or not isinstance(data, dict):
         raise UsageError(f"{path}: it is no report, or nested too deeply")
-    for problem in problems("report", data, str(path)):
+    for problem in problems("roles" if whole.ROLES in data else "report", data, str(path)):
         reason = cut(problem.reason)
         raise UsageError(f"{path}: no report of this suite: {for_terminal(problem.path)}: {reason}")
     return data
@@ -68,7 +81,7 @@ def restore(report: dict[str, Any], specification: Specification, path: Path) ->
             f"{specification.cases_digest[:16]}; use the suite that made it"
         )
     role = report["selection"]["role"]
-    if role not in ROLES:
+    if role not in KNOWN_ROLES:
         raise UsageError(f"{path}: there is no role {cut(role)}")
     for name, times in Counter(entry["id"] for entry in report["cases"]).items():
         if name not in specification.cases:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.escape import for_xml
 from codemode_conformance.report import words
+from codemode_conformance.report.parts import parts
 from codemode_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -27,10 +28,40 @@ _RULE: Final = {
 
 def text(report: Mapping[str, Any]) -> str:
     """The report as JSON."""
-    return json.dumps(_log(report), ensure_ascii=True, indent=1) + "\n"
+    return _written([_run(report)])
 
 
-def _log(report: Mapping[str, Any]) -> dict[str, Any]:
+def whole(report: Mapping[str, Any]) -> str:
+    """The report of all roles: a run for each, apart by its `automationDetails`."""
+    runs = [_run(part) for part in parts(report)]
+    return _written([*runs, *(_not_started(report, one) for one in report["not_started"])])
+
+
+def _written(runs: list[dict[str, Any]]) -> str:
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
+    return json.dumps(log, ensure_ascii=True, indent=1) + "\n"
+
+
+def _not_started(report: Mapping[str, Any], one: Mapping[str, str]) -> dict[str, Any]:
+    fault = {"level": "error", "message": _message(f"{one['role']} role: {one['reason']}")}
+    return {
+        "tool": {"driver": _driver(report, [])},
+        "automationDetails": {"id": f"cmconf/{report['target']['name']}/{one['role']}/"},
+        "invocations": [{"executionSuccessful": False, "toolExecutionNotifications": [fault]}],
+        "results": [],
+    }
+
+
+def _driver(report: Mapping[str, Any], rules: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": "Code Mode Conformance",
+        "version": report["suite_version"],
+        "informationUri": HOME,
+        "rules": rules,
+    }
+
+
+def _run(report: Mapping[str, Any]) -> dict[str, Any]:
     rules = _rules(report)
     number = {rule["id"]: index for index, rule in enumerate(rules)}
     results = [*_results(report), *_beside(report)]
@@ -42,15 +73,8 @@ def _log(report: Mapping[str, Any]) -> dict[str, Any]:
         for layer in case["layers"]
         if layer["verdict"] == Verdict.ERROR
     ]
-    run = {
-        "tool": {
-            "driver": {
-                "name": "Code Mode Conformance",
-                "version": report["suite_version"],
-                "informationUri": HOME,
-                "rules": rules,
-            }
-        },
+    return {
+        "tool": {"driver": _driver(report, rules)},
         "automationDetails": {
             "id": f"cmconf/{report['target']['name']}/{report['selection']['role']}/"
         },
@@ -65,7 +89,6 @@ def _log(report: Mapping[str, Any]) -> dict[str, Any]:
         | {"conclusion": words.conclusion(report)},
         "results": results,
     }
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rules(report: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -14,12 +14,20 @@ from codemode_conformance.escape import for_terminal
 from codemode_conformance.layers import describe
 from codemode_conformance.outcomes import suite_version
 from codemode_conformance.report.json_report import reproduction
-from codemode_conformance.report.words import CONCLUSIONS, NO_CONCLUSION, counted
+from codemode_conformance.report.parts import parts, role_of
+from codemode_conformance.report.words import (
+    CONCLUSIONS,
+    NO_CONCLUSION,
+    conclusion,
+    counted,
+    evidence_level,
+)
 from codemode_conformance.summary import this_platform
 from codemode_conformance.verdicts import LOOK_AT, Verdict
 
 if TYPE_CHECKING:
-    from typing import TextIO
+    from collections.abc import Mapping
+    from typing import Any, TextIO
 
     from codemode_conformance.summary import Summary
     from codemode_conformance.verdicts import CaseVerdict, LayerVerdict
@@ -52,6 +60,18 @@ def _program() -> str:
     if called.name == "cmconf" and called.is_relative_to(Path.cwd()):
         return str(called.relative_to(Path.cwd()))
     return "cmconf"
+
+
+def say_whole(report: Mapping[str, Any], stream: TextIO | None = None) -> None:
+    """The end of a run of all roles: a line for each, and the conclusion."""
+    target = report["target"]
+    lines = [
+        f"{role_of(part):<8} {conclusion(part)}; {counted(part['totals'])}"
+        for part in parts(report)
+    ]
+    lines += [f"{one['role']:<8} did not start: {one['reason']}" for one in report["not_started"]]
+    lines.append(f"{target['name']} {target['version']} in all roles: {conclusion(report)}")
+    print("", *(for_terminal(line) for line in lines), sep="\n", file=stream or sys.stdout)
 
 
 class Terminal:
@@ -142,6 +162,8 @@ class Terminal:
         if seen.runs:
             detail = f": {seen.after_detail}" if seen.after_detail else ""
             self._wrap(f"  after     {seen.after.value.replace('_', ' ')}{detail}", 12)
+        if seen.level[0]:
+            self._wrap(f"  processes seen at level {evidence_level(*seen.level)}", 12)
         for hit in seen.canaries:
             self._wrap(f"  secret    {hit.canary} ({hit.form}) in {hit.where}", 12)
         for note in seen.notes[:20]:

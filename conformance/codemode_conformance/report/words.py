@@ -97,6 +97,11 @@ def measured(one: Mapping[str, Any]) -> str:
     return f"{told} {one['unit']}" + (f"; {note}" if note else "")
 
 
+def evidence_level(name: str, why: str | None) -> str:
+    """A level of evidence in words."""
+    return f"{name} ({why})" if why else name
+
+
 def pins(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What pins a report, as (name, text)."""
     target, place, chosen = report["target"], report["platform"], report["selection"]
@@ -113,7 +118,7 @@ def pins(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("order", f"seed {seed}" if seed else "by id"),
         ("runs of each case", str(report.get("repeat", 1))),
         ("platform", f"{place['system']} {place['machine']}, Python {place['python']}"),
-        ("evidence level", place["evidence_level"]),
+        ("evidence level", evidence_level(place["evidence_level"], place.get("evidence_reason"))),
         ("started", report["started"]),
         ("seconds", f"{report['seconds']:.1f}"),
     ]

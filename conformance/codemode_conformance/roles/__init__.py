@@ -23,10 +23,17 @@ if TYPE_CHECKING:
     from codemode_conformance.trial import Attempt
 
 BUILT: Final = ("engine", "server", "worker", "parent")
+ALL: Final = "all"
+"""Stands on the command line for each role that a target offers."""
 
 
 class Role(Protocol):
-    """What takes cases: a context manager that starts its target when needed."""
+    """What takes cases: a context manager that starts its target when needed.
+
+    With `traces` it may follow the processes of its target by a tracer.
+    """
+
+    traces: bool
 
     @property
     def effective(self) -> Mapping[str, Any]:
@@ -51,10 +58,13 @@ class Role(Protocol):
         """Closes it."""
 
 
-def add_role(parser: argparse.ArgumentParser) -> None:
-    """The argument that chooses one."""
+def add_role(parser: argparse.ArgumentParser, *, or_all: bool = False) -> None:
+    """The argument that chooses one, `or_all` of them."""
+    more = "; all: each that it offers, one after the other" if or_all else ""
     parser.add_argument(
-        "--role", choices=BUILT, help="which role to test (default: the first it offers)"
+        "--role",
+        choices=(*BUILT, ALL) if or_all else BUILT,
+        help=f"which role to test (default: the first it offers{more})",
     )
 
 
@@ -86,6 +96,23 @@ def role_for(target: Target, wanted: str | None, cases: Iterable[Case]) -> str:
     return name
 
 
+def roles_for(target: Target, wanted: str | None, cases: Iterable[Case]) -> list[str]:
+    """As `role_for`; with ALL each that the target offers and any of the cases is for."""
+    cases = list(cases)
+    if wanted != ALL:
+        return [role_for(target, wanted, cases)]
+    there = {role for case in cases for role in case.roles}
+    offered = [name for name in target.roles if name in BUILT]
+    found = [name for name in offered if name in there]
+    if not found:
+        have = ", ".join(offered) or "none that the suite can test"
+        raise UsageError(
+            f"--role {ALL}: {target.file} offers {have}; the chosen cases are for: "
+            f"{', '.join(sorted(there))}"
+        )
+    return found
+
+
 def role_of(installed: Installed, name: str, transcript: Transcript | None = None) -> Role:
     """The role of this name, not started; `transcript` gets every message of it."""
     if name == "server":
@@ -96,5 +123,5 @@ def role_of(installed: Installed, name: str, transcript: Transcript | None = Non
     if name == "parent":
         return ParentRole(installed, transcript)
     if name == "worker":
-        return WorkerRole(installed)
+        return WorkerRole(installed, transcript)
     return Engine(installed, transcript)

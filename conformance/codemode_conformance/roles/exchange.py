@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from codemode_conformance.premises import Premises
     from codemode_conformance.process import Event
     from codemode_conformance.target import Command
+    from codemode_conformance.transcript import Transcript
 
 INVOCATION: Final = 1_234_567_890_123
 """The id of the invocation in each exchange."""
@@ -60,15 +61,17 @@ class _Heard:
 class Exchange:
     """Plays the steps of a case to a fresh worker; one use."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  the two ends, and what they agreed on
         self,
         command: Command,
         premises: Premises,
         profile: Profile,
         operations: Sequence[OperationSpec],
         limits: Mapping[str, int],
+        transcript: Transcript | None = None,
     ) -> None:
         self._premises = premises
+        self._transcript = transcript
         self._profile = profile
         self._operations = operations
         self._limits = {
@@ -165,6 +168,9 @@ class Exchange:
             self._waiting += data
             return
         data, self._waiting = self._waiting + data, b""
+        if self._transcript is not None:
+            for line in data.splitlines() or [data]:
+                self._transcript.frame("->", line)
         size = int(step.get("piece", len(data))) or 1
         for at in range(0, len(data), size):
             self.worker.send(data[at : at + size])
@@ -212,6 +218,8 @@ class Exchange:
                 case Errors(data):
                     self._premises.note_errors(data)
                 case Exited(status):
+                    if self._transcript is not None:
+                        self._transcript.noise(f"it exited with {status}")
                     self._heard.status = status
                     self._heard.ended_at = self._heard.ended_at or now
                 case Swollen() | Flooded():
@@ -224,6 +232,8 @@ class Exchange:
         self._premises.note("stdout", heard.rest[-200:] + data)
         *lines, heard.rest = (heard.rest + data).split(b"\n")
         for line in lines:
+            if self._transcript is not None:
+                self._transcript.frame("<-", line)
             seen, frame = frames.read(line)
             heard.frames.append(seen)
             heard.broken = heard.broken or self._fault(seen, frame) or ""

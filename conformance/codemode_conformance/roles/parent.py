@@ -19,7 +19,7 @@ class ParentRole(Engine):
 
     def __init__(self, installed: Installed, transcript: Transcript | None = None) -> None:
         super().__init__(installed, transcript)
-        self._rig = Rig()
+        self._rig = Rig(transcript)
         self._values = {**installed.values, "worker": str(self._rig.command)}
 
     def close(self) -> None:

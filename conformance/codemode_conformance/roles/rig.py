@@ -18,6 +18,7 @@ from codemode_conformance.processtable import read_entry
 
 if TYPE_CHECKING:
     from codemode_conformance.frames import FrameSeen
+    from codemode_conformance.transcript import Transcript
 
 PROGRAM: Final = Path(__file__).parent / "hostile" / "worker.py"
 START: Final = b"#"
@@ -32,14 +33,19 @@ _LOOK_SECONDS: Final = 0.02
 class Rig:
     """A folder with an executable `command` that plays the scenario that was set last.
 
+    `transcript` gets, by `tell`, what its worker has read and written.
     Without words, in any directory and with any environment. Call `close` in the end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, transcript: Transcript | None = None) -> None:
+        self._transcript = transcript
         self._folder = Path(tempfile.mkdtemp(prefix="cmconf-worker-")).resolve()
         self.command = self._folder / "worker"
         self._file = self._folder / "scenario.json"
         self._seen = self._folder / "scenario.json.seen"
+        self._told = self._folder / "scenario.json.told"
+        if transcript is not None:
+            self._told.touch()
         self.healthy_value = secrets.randbelow(1 << 50)
         """What a worker gives after `be_healthy`: a parent that started another would not know."""
         self._known: set[tuple[int, int]] = set()
@@ -77,6 +83,16 @@ class Rig:
             text = PROGRAM.read_text(encoding="utf-8")
             self.command.write_text(f"#!{interpreter} -IS\n{text}", encoding="utf-8")
             self.command.chmod(0o644 if script == "not_executable" else 0o755)
+
+    def tell(self) -> None:
+        """Put what the worker has read and written since the last call into the transcript."""
+        if self._transcript is None:
+            return
+        lines = self._told.read_bytes().split(b"\n")[:-1]
+        self._told.write_bytes(b"")
+        for line in lines:
+            one = json.loads(line)
+            self._transcript.frame(one["way"], one["text"].encode(), one["bytes"], one["at"])
 
     def frames(self) -> tuple[FrameSeen, ...]:
         """The lines that the worker has read since its script was set."""

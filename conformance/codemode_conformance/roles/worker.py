@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from codemode_spec.programs import RunSpec
 
     from codemode_conformance.install import Installed
+    from codemode_conformance.transcript import Transcript
 
 PATIENCE_SECONDS: Final = 15.0
 """How long beyond its deadline and the grace a worker is waited for: busy machines make it late."""
@@ -43,12 +44,14 @@ class WorkerRole:
     What it promises is the contract under the profile that its target file names.
     """
 
-    def __init__(self, installed: Installed) -> None:
+    def __init__(self, installed: Installed, transcript: Transcript | None = None) -> None:
         target = installed.target
         if target.worker is None:
             raise StartError(f"{target.file}: the target has no [worker]")
         self.starts = 0
+        self.traces = False
         self._installed = installed
+        self._transcript = transcript
         self._command = target.worker
         profiles = load_tables().profiles
         name = target.worker.profile or target.profile or DEFAULT_PROFILE
@@ -131,6 +134,7 @@ class WorkerRole:
                 run, more = self._exchange(spec, ready.operations, limits, watch=watch)
                 place.append(run)
                 hits += more
+        watched = ready.asks_for_processes
         after, detail = Health.NOT_ASKED, ""
         if case.after == "healthy":
             run, _ = self._exchange(HEALTHY, (), {})
@@ -142,6 +146,7 @@ class WorkerRole:
             then=tuple(found[1]),
             after=after,
             after_detail=detail,
+            level=("B", "what a process has given up is looked at") if watched else ("", ""),
             canaries=tuple(dict.fromkeys(hits)),
             effective={**self._profile.defaults(), **limits},
         )
@@ -158,7 +163,9 @@ class WorkerRole:
         exchange = None
         self.starts += 1
         try:
-            exchange = Exchange(self._command, premises, self._profile, operations, limits)
+            exchange = Exchange(
+                self._command, premises, self._profile, operations, limits, self._transcript
+            )
             facts = given_up(exchange.worker.pid) if watch else ()
             steps = spec.script or LEGAL
             wall = limits.get("wall_time_ms", self._profile.rows["wall_time_ms"].default)

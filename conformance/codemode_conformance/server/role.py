@@ -45,6 +45,7 @@ class ServerRole:
         if server.operations == "upstream":
             raise StartError(f"{installed.target.file}: operations = upstream is not built yet")
         self.starts = 0
+        self.traces = False
         self._installed = installed
         self._server: Server = server
         self._caps = caps

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SECONDS = 120
 STREAMS = {"stdin": 0, "stdout": 1, "stderr": 2}
 CHUNK = 65536
+# Of what it says and hears, so many are told: it may go on for ever.
+TOLD = 1_000
 # Statuses of sysexits.h: what a scenario cannot mean is not taken for what it does.
 USAGE, DATA, BROKEN = 64, 65, 74
 
@@ -35,6 +37,7 @@ class Scene:
     def __init__(self, record: Path | None = None) -> None:
         self.execute: dict[str, Any] = {}
         self._record = record
+        self._told = 0
         self.replies: list[Any] = []
         self.turn = 0
         self._rest = b""
@@ -54,6 +57,7 @@ class Scene:
             self._rest += data
         line, _, self._rest = self._rest.partition(b"\n")
         self.keep(line)
+        self.tell("<-", line)
         frame = json.loads(line)
         if step["read"] == "execute":
             self.execute = frame
@@ -66,12 +70,28 @@ class Scene:
             with self._record.open("ab") as record:
                 record.write(mark + line + b"\n")
 
+    def tell(self, way: str, data: bytes) -> None:
+        """For whoever follows what is said: when, from whom as the suite sees it, and what."""
+        told = self._record and self._record.with_suffix(".told")
+        if not told or not told.exists() or self._told >= TOLD:
+            return
+        self._told += 1
+        text = data[:CHUNK].decode("utf-8", "backslashreplace")
+        entry = {"at": time.monotonic(), "way": way, "text": text, "bytes": len(data)}
+        with told.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def write(self, data: bytes, step: dict[str, Any]) -> None:
+        """All of the data, in pieces if the step says so."""
+        self.tell("->", data)
+        write(data, step)
+
     def send(self, step: dict[str, Any]) -> None:
         """One frame, or several at once, with the id of the invocation unless it is given."""
         frames = step["send"] if isinstance(step["send"], list) else [step["send"]]
         identity = {"invocation_id": self.execute.get("invocation_id")}
         lines = [json.dumps({**identity, **self._filled(frame)}) + "\n" for frame in frames]
-        write("".join(lines).encode(), step)
+        self.write("".join(lines).encode(), step)
 
     def text(self, step: dict[str, Any]) -> None:
         """Whatever bytes."""
@@ -80,11 +100,11 @@ class Scene:
             part if isinstance(part, str) else json.dumps(self._filled(part)) for part in parts
         )
         data = text.encode() * step.get("times", 1)
-        write(data.ljust(step.get("fill_to", 0)), step)
+        self.write(data.ljust(step.get("fill_to", 0)), step)
 
     def hex(self, step: dict[str, Any]) -> None:
         """Bytes that are no text."""
-        write(bytes.fromhex(step["hex"]) * step.get("times", 1), step)
+        self.write(bytes.fromhex(step["hex"]) * step.get("times", 1), step)
 
     def repeat(self, step: dict[str, Any]) -> None:
         """The same steps again."""

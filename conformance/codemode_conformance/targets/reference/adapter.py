@@ -79,7 +79,7 @@ IDENTITY: dict[str, Any] = {
         *MODULES.get(NAME, ()),
         *("contract", "op.value", "op.fail", "op.delay", "op.never", "op.native", "op.ledger"),
         *("op.many", "policy.raw", "cancel.native", "call_cancelled", f"parallel.{AT_ONCE}"),
-        *("odd", "raw", *(f"policy.{row}" for row in SETTABLE)),
+        *("odd", "raw", "host.grants", *(f"policy.{row}" for row in SETTABLE)),
     ],
     "mapping": "typed",
     "sessions": AT_ONCE,
@@ -128,6 +128,7 @@ class Session:
                 host.get("history_bytes", PLENTY), fails if "save_fails" in host else None
             )
         self.seconds = 0.0
+        self.grants = host.get("grants")
         kept = frozenset(op["group"] for op in ops if "keep_prefix" in op)
         self.parent = Parent(
             policy,
@@ -191,7 +192,11 @@ class Session:
         found: list[Evidence] = []
         asked = Options(**options, progress=lambda report: state.progress(**report))
         outcome = await self.parent.invoke(
-            source, cancel=state.cancelled, evidence=found.append, options=asked
+            source,
+            cancel=state.cancelled,
+            evidence=found.append,
+            options=asked,
+            grants=self.grants,
         )
         told = {"evidence": found[0].to_json()} if "evidence" in IDENTITY["capabilities"] else {}
         if isinstance(outcome, Failure):
