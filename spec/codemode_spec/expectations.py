@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from codemode_spec.answers import ExpectedAnswers, expected_answers
 from codemode_spec.failures import NotApplicable
 from codemode_spec.programs import generate
 
@@ -51,7 +53,8 @@ class Outcome:
     not be emitted, `limited` rows of which one must have a limit, `record` parts of the target's
     record of the calls. `progress` is what reached the host in order, or how many messages did.
     `status` is how the worker exits;
-    `frames` names what holds of every frame of the target, `processes` what holds of its workers.
+    `frames` names what holds of every frame of the target, `processes` what holds of its workers,
+    `messages` what holds of all that a server wrote; `answers` are those to the requests by name.
     """
 
     outcome: str  # value | failure | any | exit
@@ -74,6 +77,8 @@ class Outcome:
     status: int | None = None
     frames: tuple[str, ...] = ()
     processes: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+    answers: Mapping[str, ExpectedAnswers] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,8 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         status=entry.get("status"),
         frames=tuple(entry.get("evidence", {}).get("frames", ())),
         processes=tuple(entry.get("evidence", {}).get("processes", ())),
+        messages=tuple(entry.get("evidence", {}).get("messages", ())),
+        answers=expected_answers(entry.get("answers", {})),
     )
 
 
