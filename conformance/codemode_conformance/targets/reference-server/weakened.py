@@ -41,4 +41,4 @@ if library.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or library.prctl(
     PR_SET_SECCOMP, FILTER, ctypes.create_string_buffer(header), 0, 0
 ):
     sys.exit(f"no filter of system calls: {os.strerror(ctypes.get_errno())}")
-os.execv(sys.argv[1], sys.argv[1:])
+os.execv(sys.argv[1], sys.argv[1:])  # noqa: S606
