@@ -13,14 +13,8 @@ from codemode_conformance.observation import Answer, End, Fault, Health, Observa
 from codemode_conformance.premises import Premises
 from codemode_conformance.server import facts
 from codemode_conformance.server.answer import AnswerReader, at, document
-from codemode_conformance.server.dialogue import (
-    CALL,
-    HEALTH,
-    INITIALIZE,
-    Answered,
-    Dialogue,
-    name_of,
-)
+from codemode_conformance.server.dialogue import CALL, HEALTH, INITIALIZE, Dialogue
+from codemode_conformance.server.heard import Answered, name_of
 from codemode_conformance.server.tap import RawAnswer
 from codemode_conformance.trial import DEADLINE_MS, Attempt, numbers_of
 

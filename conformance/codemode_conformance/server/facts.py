@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from codemode_conformance.server.answer import AnswerReader
-    from codemode_conformance.server.dialogue import Answered, Dialogue
+    from codemode_conformance.server.dialogue import Dialogue
+    from codemode_conformance.server.heard import Answered
     from codemode_conformance.target import Server
 
 BUSY: Final = "busy"
