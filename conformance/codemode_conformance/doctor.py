@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from codemode_spec import load_tables
 from codemode_spec.expectations import UNSET
 
+from codemode_conformance import doctored_answers
 from codemode_conformance.evidence import FORESEEN, Fact, State
 from codemode_conformance.frames import FrameSeen
 from codemode_conformance.layers import SIDE_CHANNELS
@@ -63,7 +64,10 @@ def choices(ready: ReadyCase) -> int:
 
 
 def _run(legal: Outcome) -> Run:
-    return dataclasses.replace(_ended(legal), progress=_progress(legal))
+    run = dataclasses.replace(_ended(legal), progress=_progress(legal))
+    if not legal.messages and not legal.answers:
+        return run
+    return dataclasses.replace(run, facts=_facts(legal), **doctored_answers.correct(legal.answers))
 
 
 def _progress(legal: Outcome) -> tuple[Mapping[str, Any], ...]:
@@ -124,7 +128,7 @@ def _recorded(wanted: Any) -> Any:
 
 
 def _facts(legal: Outcome) -> tuple[Fact, ...]:
-    return tuple(Fact(name, State.HOLDS) for name in legal.processes)
+    return tuple(Fact(name, State.HOLDS) for name in (*legal.processes, *legal.messages))
 
 
 def _frames(legal: Outcome) -> tuple[FrameSeen, ...]:
@@ -237,6 +241,8 @@ def _parts(run: Run, expected: Expectation) -> Iterator[tuple[str, str, Run]]:
         yield "outcome", "value instead of a failure", wrong
     yield from _exits(run, legal)
     yield from _witnessed(run, legal)
+    for what, answers in doctored_answers.wrong(run, [one.answers for one in legal]):
+        yield "value", what, replace(run, **answers)
     limits = [one.within_ms for one in legal if one.within_ms is not None]
     if limits:
         yield "outcome", "late", replace(run, elapsed_ms=max(limits) + 1.0)
@@ -281,7 +287,7 @@ def _witnessed(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str,
     yield from _broken_frames(run, legal)
     yield from _long_texts(run, legal)
     for fact in run.facts:
-        if all(fact.name in one.processes for one in legal):
+        if all(fact.name in (*one.processes, *one.messages) for one in legal):
             others = tuple(one for one in run.facts if one is not fact)
             wrong = replace(run, facts=(*others, Fact(fact.name, State.BROKEN)))
             yield "evidence", f"not {fact.name}", wrong

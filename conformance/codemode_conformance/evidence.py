@@ -30,7 +30,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that may hold of the worker processes of a run, by its name in the case schema."""
+    """One thing that may hold of workers or of messages, by its name in the case schema."""
 
     name: str
     state: State
@@ -51,14 +51,33 @@ _HOLDS: Final = {
     "die_with_parent": "no worker once its parent is gone",
     "memory_peak": "a memory peak below the heap and 64 MiB",
     "isolated_as_declared": "a program that runs where the declared isolation says",
+    "protocol": "lines that are messages of JSON-RPC 2.0, and nothing else",
+    "asked": "one answer at most to each request, with the id that was sent",
+    "results": "results of a tool as MCP has them",
+    "flags": "isError on each failure, and on no success",
+    "text": "each value as JSON text, and the same as in the structured content",
+    "progress": "progress that rises, for requests that are open and asked for it",
+    "one_tool": "one tool with the program and the options that are declared",
+    "schema": "no output schema that says nothing",
+    "reference": "instructions with the reference of the API and the name of the tool",
+    "metrics": "metrics that are true numbers",
+    "isolation_told": "the kind of the isolation and its level, where they are asked for",
+    "isolation_weak": "a weaker isolation that is told, where the strong one is missing",
+    "operations": "tools of which none takes programs",
+    "small": "less memory than the line",
+    "no_process": "no process left once the client has gone",
 }
 
 
-def processes(run: Run, legal: Outcome) -> Finding:
-    """What the system says of the worker processes: all that the case names must hold."""
+def facts(run: Run, legal: Outcome) -> Finding:
+    """What the system says of the worker processes, and what a server wrote to a scripted client.
+
+    All that the case names must hold.
+    """
     found = {fact.name: fact for fact in run.facts}
-    unknown = [name for name in legal.processes if name not in found]
-    known = [found[name] for name in legal.processes if name in found]
+    asked = (*legal.processes, *legal.messages)
+    unknown = [name for name in asked if name not in found]
+    known = [found[name] for name in asked if name in found]
     for fact in known:
         if fact.state is State.BROKEN:
             return failed(_HOLDS[fact.name], fact.detail or "it does not hold")

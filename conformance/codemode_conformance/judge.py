@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from codemode_spec import LAYERS
 
 from codemode_conformance import evidence, layers
+from codemode_conformance.answers import answers
 from codemode_conformance.observation import End, Health
 from codemode_conformance.verdicts import (
     PASSED,
@@ -168,7 +169,7 @@ def _run_findings(
             "outcome": layers.outcome(run, legal),
             "category": layers.category(run, legal, typed, corroborated, refuted),
             "code": layers.code(run, legal),
-            "value": layers.value(run, legal),
+            "value": _value(run, legal),
             "calls": layers.calls(run, legal),
             "evidence": _evidence(run, legal, observation),
         }
@@ -185,14 +186,20 @@ def _run_findings(
     return max(candidates, key=fit)
 
 
+def _value(run: Run, legal: Outcome) -> Finding:
+    """What a program gave, or what a server answered to a scripted client."""
+    found = layers.value(run, legal)
+    return answers(run, legal.answers) if found is PASSED and legal.answers else found
+
+
 def _evidence(run: Run, legal: Outcome, observation: Observation) -> Finding:
     """The first thing that is wrong among what was leaked and what was written."""
     everything = (*observation.runs, *observation.then)
     findings = (
         layers.evidence(run, observation.canaries, observation.effective, legal),
         evidence.frames(run, everything, legal),
-        evidence.processes(run, legal),
         evidence.texts(run, legal),
+        evidence.facts(run, legal),
     )
     found = sorted(findings, key=lambda one: WORST_FIRST.index(one.verdict))
     return next((one for one in found if one.verdict is not Verdict.PASS), PASSED)

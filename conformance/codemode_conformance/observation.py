@@ -67,6 +67,25 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of a server to a request of a scripted client, in the order in which they came.
+
+    `request` is its name; `kind` is value, failure, result (of another method than a tool's), or
+    refused (an error of JSON-RPC, whose number is `code`). `told` says that a failure has a code
+    and a message; `took_ms` is the time since the request was sent.
+    """
+
+    request: str
+    kind: str
+    value: Value = Value(present=False)
+    category: str | None = None
+    code: str | int | None = None
+    limit: Any = None
+    told: bool = False
+    took_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run of one program, from `run` to its end.
 
@@ -76,7 +95,9 @@ class Run:
     the outcome would not have come: `answer` or `cancel`. `progress` is what its host was told,
     `evidence` the target's own record of the calls. `status` is how the worker exited, minus a
     signal (role worker); `frames` are the lines that the target wrote to the end that we play,
-    `facts` what the system says of the worker processes.
+    `facts` what the system says of the worker processes, or what holds of all that a server wrote;
+    `answers` are those to a scripted client (role server), which has `asked` so many requests of
+    each name and has got so many `reports` of progress for them.
     """
 
     program: str
@@ -97,6 +118,9 @@ class Run:
     status: int | None = None
     frames: tuple[FrameSeen, ...] = ()
     facts: tuple[Fact, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    asked: Mapping[str, int] = field(default_factory=dict)
+    reports: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def late_calls(self) -> tuple[Call, ...]:

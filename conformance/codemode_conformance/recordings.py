@@ -17,6 +17,7 @@ from codemode_spec import DEFAULT_PROFILE
 from codemode_conformance.evidence import Fact, State
 from codemode_conformance.frames import FrameSeen
 from codemode_conformance.observation import (
+    Answer,
     Call,
     CanaryHit,
     End,
@@ -143,6 +144,9 @@ def _run(data: dict[str, Any]) -> Run:
                 for fact in data.get("facts", ())
             ),
             "progress": tuple(data.get("progress", ())),
+            "answers": tuple(
+                Answer(**{**one, "value": _value(one["value"])}) for one in data.get("answers", ())
+            ),
         }
     )
 

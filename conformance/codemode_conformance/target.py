@@ -22,6 +22,7 @@ REFERENCE: Final = "reference"
 ROLES: Final = ("engine", "server", "worker", "parent")
 PLACEHOLDERS: Final = ("here", "cache", "python", "node", "tmp", "port", "worker")
 _PLACEHOLDER: Final = re.compile(r"\$\{([^{}]*)\}")
+_PATTERNS: Final = ("text", "worker_pattern", "kind", "strong", "weak")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,10 @@ class Command:
 class Server:
     """The server role: no adapter; the tables stay as the file gives them, checked.
 
-    `wrap` stands around each program; `ranges` bounds what the server takes as an option.
+    `wrap` stands around each program; `ranges` bounds what the server takes as an option. The rest
+    is for scripted clients: `expressions` of its API and `direct` calls of tools by name, other
+    commands that `starts` name, words that the `reference` of its API has, and how its `isolation`
+    is told.
     """
 
     transport: str
@@ -90,6 +94,11 @@ class Server:
     ranges: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     wrap: tuple[str, str] = ("", "")
     grace_ms: int = 1_000
+    expressions: Mapping[str, str] = field(default_factory=dict)
+    direct: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    starts: Mapping[str, Command] = field(default_factory=dict)
+    reference: tuple[str, ...] = ()
+    isolation: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +210,7 @@ def _check_texts(path: Path, value: Any, where: str) -> None:
     if isinstance(value, dict):
         for key, entry in value.items():
             _check_texts(path, entry, f"{where}.{key}" if where else key)
-            if key in ("text", "worker_pattern") and isinstance(entry, str):
+            if key in _PATTERNS and isinstance(entry, str):
                 _check_pattern(path, entry, f"{where}.{key}")
     elif isinstance(value, list):
         for index, entry in enumerate(value):
@@ -247,11 +256,15 @@ def _server(data: Mapping[str, Any]) -> Server:
     names = (
         *("transport", "tool", "operations", "arguments", "answer", "identity", "url"),
         *("restart_every", "rate_limit", "fixed_arguments", "stand_in"),
-        *("ranges", "grace_ms"),
+        *("ranges", "grace_ms", "expressions", "direct", "isolation"),
     )
     chosen = {key: data[key] for key in names if key in data}
     if "program" in data:
         chosen["wrap"] = tuple(data["program"]["wrap"])
+    chosen["reference"] = tuple(data.get("reference", ()))
+    chosen["starts"] = {
+        name: _command({**data, "command": words}) for name, words in data.get("starts", {}).items()
+    }
     return Server(**chosen, command=_command(data) if "command" in data else None)
 
 

@@ -26,6 +26,7 @@ from codemode_conformance.observation import (
     Run,
     Value,
 )
+from codemode_conformance.refusals import is_verdict
 from codemode_conformance.replies import Replies
 from codemode_conformance.watch import Watch, visible
 from codemode_conformance.work import Work
@@ -189,6 +190,7 @@ class Trial:
         for entry in case.data.get("operations", []):
             if not {"group", "aliases", "shortcuts"}.isdisjoint(entry):
                 needed.add("op.groups")
+            needed |= {f"op.{trait}" for trait in ("cost", "diagnostics") if trait in entry}
             if entry["effect"] == "unstated":
                 needed.add("op.unstated")
         if case.timed:
@@ -448,9 +450,7 @@ class Trial:
         filtered = category == "admission" and category in self._identity.capabilities
         if not rate and category != "capacity" and not filtered:
             return
-        limits = {load_tables().rows[row].error for row in self._case.set}
-        if (filtered and not rate and self._case.filtered) or code in limits:
-            # A case about this filter, or about the limit that it has set, is judged by it.
+        if is_verdict(self._case, code or None, rate=rate, filtered=filtered):
             return
         asked = {
             name

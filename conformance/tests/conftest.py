@@ -180,6 +180,22 @@ def server_data(transport: str = "stdio", **server: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
+def served(tmp_path: Path) -> Callable[..., Installed]:
+    """Makes an installed server of another command: `served(command=[...], answer={...})`."""
+
+    def make(answer: dict[str, Any], **tables: Any) -> Installed:
+        data = server_data()
+        data["server"] |= tables
+        data["server"]["answer"] |= answer
+        file = tmp_path / "served.toml"
+        file.write_text(toml_of(data), "utf-8")
+        values = {"here": str(tmp_path), "cache": str(tmp_path), "python": sys.executable}
+        return Installed(load_target(file), values)
+
+    return make
+
+
+@pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Observed]]:
     """Makes server roles of the fake; each is closed in the end."""
     roles = []

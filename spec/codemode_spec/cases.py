@@ -27,7 +27,7 @@ OPTION_CAPABILITY: Final = {"wall_time_ms": "options.timeout"}
 
 OPERATION_TRAITS: Final = (
     *("aliases", "description", "untracked", "drifted", "control"),
-    *("group", "keep_prefix", "shortcuts"),
+    *("group", "keep_prefix", "shortcuts", "cost", "diagnostics"),
 )
 """What an operation of a case may be besides its name, its effect and its arguments."""
 _MODULE_OF_FILTER: Final = "admission"

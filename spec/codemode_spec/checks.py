@@ -223,7 +223,8 @@ def _scripts(ready: ReadyCase) -> set[str]:
 
 def _check_scripts(file: str, case: Case, scripts: set[str]) -> list[Problem]:
     """The steps of a scripted end, with their templates filled."""
-    kind = "exchange" if "parent" in case.data else "scenario"
+    kinds = {"parent": "exchange", "client": "client"}
+    kind = next((kinds[name] for name in kinds if name in case.data), "scenario")
     return [
         Problem(file, f"/{case.id}/steps/{number}{path}", reason)
         for script in sorted(scripts)

@@ -62,8 +62,8 @@ def _expected_codes(case: Case, tables: Tables) -> Iterator[str]:
     """Codes that a block expects of the outcome, or in a value that the program made of them."""
     for block in blocks_for(case.data, case.variant):
         for part in (block, *block.get("any_of", ())):
-            if "code" in part.get("error", {}):
-                yield part["error"]["code"]
+            told = [part.get("error", {}), *part.get("answers", {}).values()]
+            yield from (one["code"] for one in told if "code" in one)
             for text in _texts(part.get("value")):
                 yield from set(re.findall(r"[a-z_]+", text)) & set(tables.errors)
 

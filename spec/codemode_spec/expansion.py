@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LAYER_KEYS: Final = {
     "category": ("category",),
     "code": ("error",),
-    "value": ("value", "odd"),
+    "value": ("value", "odd", "answers"),
     "calls": ("calls", "overlap", "progress"),
     "evidence": ("evidence",),
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from codemode_spec.answers import ExpectedAnswers, expected_answers
 from codemode_spec.failures import NotApplicable
 from codemode_spec.programs import generate
 
@@ -51,7 +53,8 @@ class Outcome:
     not be emitted, `limited` rows of which one must have a limit, `record` parts of the target's
     record of the calls. `progress` is what reached the host in order, or how many messages did.
     `status` is how the worker exits;
-    `frames` names what holds of every frame of the target, `processes` what holds of its workers.
+    `frames` names what holds of every frame of the target, `processes` what holds of its workers,
+    `messages` what holds of all that a server wrote; `answers` are those to the requests by name.
     `longest` are UTF-8 bytes at most: of each text of a `failure`, of all `logs` together.
     """
 
@@ -76,6 +79,8 @@ class Outcome:
     frames: tuple[str, ...] = ()
     processes: tuple[str, ...] = ()
     longest: Mapping[str, int] = field(default_factory=dict)
+    messages: tuple[str, ...] = ()
+    answers: Mapping[str, ExpectedAnswers] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +147,8 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         frames=tuple(entry.get("evidence", {}).get("frames", ())),
         processes=tuple(entry.get("evidence", {}).get("processes", ())),
         longest=entry.get("evidence", {}).get("texts", {}),
+        messages=tuple(entry.get("evidence", {}).get("messages", ())),
+        answers=expected_answers(entry.get("answers", {})),
     )
 
 

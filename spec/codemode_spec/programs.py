@@ -15,7 +15,7 @@ MOST_CHARACTERS: Final = 64 << 20
 """What one repeated text may come to: more than any row whose edge is tested."""
 
 MOST_DEPTH: Final = 100_000
-SCRIPTS: Final = ("worker", "parent")
+SCRIPTS: Final = ("worker", "parent", "client")
 """The keys of an entry under which the steps of a scripted end stand."""
 
 PLAIN: Final = "return 1"
@@ -30,8 +30,8 @@ class RunSpec:
 
     `after_call` is the number of the host call (of all runs of the case) after whose arrival the
     run starts, 0 at once; `cancel_after_call` and `cancel_after_ms` say when it is cancelled.
-    `script` holds the steps of the other end where the suite plays it: a worker, or a parent;
-    `kill_after_call` is the call after which the target itself is killed.
+    `script` holds the steps of the other end where the suite plays it: a worker, a parent or a
+    client; `kill_after_call` is the call after which the target itself is killed.
     `options` are those of the run, `advance_ms` how far the scripted clock moves on before it.
     """
 

@@ -9,6 +9,7 @@ from codemode_conformance.failures import ClaimError, ConformanceError, StartErr
 from codemode_conformance.identity import Identity, identity_of, reconcile
 from codemode_conformance.observation import Fault, Observation
 from codemode_conformance.server import stand_in
+from codemode_conformance.server.client import ClientTrial, told
 from codemode_conformance.server.connection import Connection
 from codemode_conformance.server.pace import Pace
 from codemode_conformance.server.trial import Trial
@@ -94,6 +95,8 @@ class ServerRole:
                 raise
             fault = Fault("surroundings", f"it could not be started again: {error}")
             return Attempt(Observation(case.id, fault=fault), None, spoiled=True)
+        if "client" in case.data:
+            return ClientTrial(self._installed, self._server, identity, case).perform()
         connection = self._connection
         assert connection is not None
         assert self._runner is not None
@@ -130,6 +133,7 @@ class ServerRole:
         data["capabilities"] = [
             *data["capabilities"],
             *(stand_in.capabilities(server.stand_in) if server.operations == "stand_in" else ()),
+            *told(server),
         ]
         identity = identity_of({**data, "target": target.name, "version": target.version})
         for option, argument in (

@@ -14,6 +14,7 @@ from codemode_conformance.channel import FaultError, UnsupportedError
 from codemode_conformance.layers import describe
 from codemode_conformance.leaks import leaks_of
 from codemode_conformance.observation import Call, End, Fault, Health, Observation, Run
+from codemode_conformance.refusals import is_verdict
 from codemode_conformance.server import stand_in
 from codemode_conformance.server.answer import AnswerReader, Reading, document
 from codemode_conformance.trial import (
@@ -258,10 +259,14 @@ class Trial:
         }
         if reading.ok or reading.category in asked:
             return
-        if reading.refusal == "filter":
+        rate, filtered = reading.refusal == "rate", reading.refusal == "filter"
+        code = reading.native.get("code")
+        if is_verdict(self._case, code, rate=rate, filtered=filtered):
+            return
+        if filtered:
             self._seen.refused = True
-        elif reading.refusal == "rate" or reading.category == "capacity":
-            why = "its rate" if reading.refusal == "rate" else "lack of capacity"
+        elif rate or reading.category == "capacity":
+            why = "its rate" if rate else "lack of capacity"
             self._seen.fault = Fault("surroundings", f"the target refused for {why}")
 
     async def _check_health(self) -> None:

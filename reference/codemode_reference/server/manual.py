@@ -31,7 +31,8 @@ codemode.call(operation, arguments) - the same by name.
 codemode.help() - the schemas of all arguments; no call.
 
 A program has at most {limits}. An error that a call throws has a code, such as pages_limit, and \
-can be caught. Return only what is needed."""
+can be caught. Each program runs alone in a process of its own ({isolation}). Return only what is \
+needed."""
 
 
 _GROUPED_MANUAL = """\
@@ -54,8 +55,12 @@ def grouped_manual(catalogue: Catalogue, policy: Mapping[str, int], protection: 
     """How to write a program for a tool whose API has groups, and what isolates it."""
     methods = "\n".join(map(_placed_method, catalogue.described()))
     limits = ", ".join(f"{policy[row]} {unit}" for row, unit in _LIMITS if row in policy)
-    isolation = "hardened by the kernel" if protection.protected else "not protected by the kernel"
-    return _GROUPED_MANUAL.format(methods=methods, limits=limits, isolation=isolation)
+    told = _isolation(protection)
+    return _GROUPED_MANUAL.format(methods=methods, limits=limits, isolation=told)
+
+
+def _isolation(protection: Protection) -> str:
+    return "hardened by the kernel" if protection.protected else "not protected by the kernel"
 
 
 def _placed_method(entry: Mapping[str, Any]) -> str:
@@ -69,11 +74,12 @@ def _placed_method(entry: Mapping[str, Any]) -> str:
     return f"{place}({', '.join(names)}){also} - {told}"
 
 
-def program_manual(catalogue: Catalogue, policy: Mapping[str, int]) -> str:
-    """How to write a program for the tool `code`."""
+def program_manual(catalogue: Catalogue, policy: Mapping[str, int], protection: Protection) -> str:
+    """How to write a program for the tool `code`, and what isolates it."""
     methods = "\n".join(map(_method, catalogue.described()))
     limits = ", ".join(f"{policy[row]} {unit}" for row, unit in _LIMITS if row in policy)
-    return _MANUAL.format(methods=methods, limits=limits)
+    told = _isolation(protection)
+    return _MANUAL.format(methods=methods, limits=limits, isolation=told)
 
 
 def operation_manual(entry: Mapping[str, Any]) -> str:

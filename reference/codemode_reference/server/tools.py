@@ -77,7 +77,8 @@ class Tools:
         if self._execute is not None:
             return [self._execute.described()]
         if self._programs:
-            manual = program_manual(catalogue, self._parent.policy)
+            parent = self._parent
+            manual = program_manual(catalogue, parent.policy, parent.protection)
             effects = {entry["effect"] for entry in catalogue.described()}
             return [_tool(CODE_TOOL, manual, _SOURCE, read_only=effects == {"read"})]
         return [

@@ -30,6 +30,7 @@ from codemode_reference.ceilings import Ceiling, fingerprint
 from codemode_reference.cli import version
 from codemode_reference.evidence import Evidence, changed, warn
 from codemode_reference.history import History
+from codemode_reference.operations import Cost
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 TABLES = load_tables()
@@ -40,10 +41,8 @@ NAME = _options.parse_args().profile
 # In the parent role: the worker of the suite.
 WORKER = [_options.parse_args().worker] if _options.parse_args().worker else None
 PROFILE = TABLES.profiles[NAME]
-# Rows that only operations with a cost are charged to, and those of a case have none.
 PLENTY = 1 << 30
-NOT_CHARGED = {"pages", "snapshots"} & PROFILE.rows.keys()
-SETTABLE = [name for name in PROFILE.rows if name not in NOT_CHARGED]
+SETTABLE = list(PROFILE.rows)
 # One lexical line by the style of the programs; the reference's own lookup stays in the path.
 PRELUDES = {
     "async": "const host = {api: codemode, call: (name, args) => codemode.call(name, args), "
@@ -56,6 +55,7 @@ PRELUDES = {
 AT_ONCE = 4
 # What only some profiles have, and what the harness can ask of them.
 MODULES = {
+    "process-async": ["snapshots", "op.cost"],
     "inline-sync": [
         *("batch", "evidence", "script-api", "host.history_bytes", "host.hooks"),
         *("host.save_fails", "op.effects", "op.nested", "op.aliases", "op.ceiling", "op.control"),
@@ -77,6 +77,8 @@ IDENTITY: dict[str, Any] = {
     },
     "capabilities": [
         *MODULES.get(NAME, ()),
+        *(("server",) if "server_invocations" in PROFILE.rows else ()),
+        "op.diagnostics",
         *("contract", "op.value", "op.fail", "op.delay", "op.never", "op.native", "op.ledger"),
         *("op.many", "policy.raw", "cancel.native", "call_cancelled", f"parallel.{AT_ONCE}"),
         *("odd", "raw", "host.grants", *(f"policy.{row}" for row in SETTABLE)),
@@ -143,9 +145,7 @@ class Session:
             clock=(lambda: self.seconds) if "clock" in host else time.monotonic,
         )
         self.effective = {
-            name: {"value": "unknown", "from": "documented"}
-            if name in NOT_CHARGED
-            else {"value": value, "from": "set" if name in given else "documented"}
+            name: {"value": value, "from": "set" if name in given else "documented"}
             for name, value in policy.items()
         }
 
@@ -160,6 +160,8 @@ class Session:
             op["effect"],
             op["arguments"],
             group=op.get("group", ""),
+            cost=Cost(**op.get("cost", {})),
+            diagnostics=tuple(op.get("diagnostics", ())),
             ceiling=Ceiling(other, op["effect"]) if "drifted" in op else None,
             aliases=tuple(op.get("aliases", ())),
             shortcuts=tuple(op.get("shortcuts", ())),
@@ -226,10 +228,6 @@ async def opener(
         session = Session(rows, policy, ops, host or {})
     except PolicyError as error:
         return refusal(error.code, str(error), field=error.field)
-    unsupported = sorted(NOT_CHARGED & policy.keys())
-    if unsupported:
-        await session.close()
-        return {"unsupported": unsupported}
     return session
 
 
