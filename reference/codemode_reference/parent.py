@@ -29,7 +29,7 @@ from codemode_reference.run import Host, Run
 from codemode_reference.session import Session
 from codemode_reference.stop import Stop
 from codemode_reference.surface import Surface
-from codemode_reference.workers import StartedAhead, Workers
+from codemode_reference.workers import StartedAhead, Workers, pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -76,12 +76,13 @@ class Parent:
 
     `profile` is one of the specification, `policy` names every row of it (default: that of
     `default_policy`). `worker_command` replaces the worker program. `require_hardening` refuses a
-    machine where a layer of `protection` is missing, `started_ahead` keeps workers ready. Calls
-    are kept in `history`, where there is one; `hook` is asked before each of them. Where the
-    profile has groups, `surface` names their methods; where it has an admission, `filtered` is
-    whether blocked patterns are looked for, and rates are counted by `clock`, in seconds. Raises
-    PolicyError for a policy or catalogue that is not valid, RuntimeError where no thread can be
-    started. Several invocations may run at once; `close` when done.
+    machine where a layer of `protection` is missing, `started_ahead` keeps workers ready: the
+    pool of the policy, if it has one, from the first program or `ready` on. Calls are kept in
+    `history`, where there is one; `hook` is asked before each of them. Where the profile has
+    groups, `surface` names their methods; where it has an admission, `filtered` is whether blocked
+    patterns are looked for, and rates are counted by `clock`, in seconds. Raises PolicyError for a
+    policy or catalogue that is not valid, RuntimeError where no thread can be started. Several
+    invocations may run at once; `close` when done.
     """
 
     def __init__(  # noqa: PLR0913  what few need is given by name
@@ -92,7 +93,7 @@ class Parent:
         profile: str = DEFAULT_PROFILE,
         worker_command: Sequence[str] | None = None,
         require_hardening: bool = False,
-        started_ahead: StartedAhead | int = 0,
+        started_ahead: StartedAhead | int | None = None,
         history: History | None = None,
         hook: Hook | None = None,
         surface: Surface | None = None,
@@ -122,9 +123,11 @@ class Parent:
                 words, self.protection = install(self._scratch.path, program)
             if require_hardening:
                 self.protection.require()
+            self._pooled = started_ahead is None
             if isinstance(started_ahead, int):
                 started_ahead = StartedAhead(started_ahead)
-            self._workers = Workers(words, self._scratch, started_ahead, self._room)
+            ahead = pool(self.policy) if started_ahead is None else started_ahead
+            self._workers = Workers(words, self._scratch, ahead, self._room)
         except BaseException:
             self._scratch.close()
             raise
@@ -202,7 +205,10 @@ class Parent:
         self._capacity.policy = self.policy
         self._host = replace(self._host, policy=self.policy)
         self._host.slots.turns.limit = self.policy["server_host_operations"]
-        self._workers.empty()
+        if self._pooled:
+            self._workers.change(pool(self.policy))
+        else:
+            self._workers.empty()
 
     async def close(self) -> None:
         """End what still runs with `cancelled`, wait for it, remove the parent's directory.
