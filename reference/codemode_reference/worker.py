@@ -155,6 +155,7 @@ class Worker:
             _leave(self._data.bad_frame)
         self._invocation_id = frame["invocation_id"]
         self._source = frame["source"]
+        self._budgets: dict[str, int] = frame.get("budgets", {})
         return line, frame
 
     def _receive(self) -> list[tuple[bytes, dict[str, Any]]]:
