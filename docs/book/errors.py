@@ -22,6 +22,8 @@ _ENDS: Final = {
 }
 _OWN: Final = {
     "always": "always",
+    "longer_than_a_frame": "if it has no numbers, or `measured` is above `ipc_frame_bytes`, "
+    "which is its `limit`",
     "calls_at_limit": "if the parent has counted `host_calls` calls",
     "in_flight_at_limit": "if `concurrent_host_calls` calls can have been in flight",
     "elapsed_at_limit": "if `wall_time_ms` have passed on the parent's clock",

@@ -8,7 +8,7 @@ from book.markdown import code, facts, link, number, paragraphs, prose, short, t
 
 if TYPE_CHECKING:
     from codemode_spec import Specification
-    from codemode_spec.tables import Profile, Row
+    from codemode_spec.tables import Profile, Row, Tables
 
 BESIDE_HEAP: Final = 64 << 20
 """Bytes that a worker may take beside its engine's heap."""
@@ -39,7 +39,18 @@ def page(specification: Specification) -> str:
         parts += [f"## Profile {name}", prose(profile.title) + ".", _values(profile)]
     parts += [_sum(list(tables.profiles.values())), "## Rows"]
     parts += [_row(row, list(tables.profiles.values())) for row in tables.rows.values()]
+    parts += ["## Beside the rows", _beside(tables)]
     return paragraphs(*parts)
+
+
+def _beside(tables: Tables) -> str:
+    turns, shown = tables.turns, tables.shown
+    return (
+        "Numbers that no policy changes: an operation that waits for its turn is refused with "
+        f"less than {turns.least_left_ms:,} ms of its deadline left, or after "
+        f"{turns.longest_wait_ms:,} ms where waiting is not counted; a record of evidence shows "
+        f"{shown.warnings} warnings and counts all."
+    )
 
 
 def minimum(row: Row) -> str:

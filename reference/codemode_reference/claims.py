@@ -58,8 +58,11 @@ def _agrees(error: Mapping[str, Any], ledger: Ledger, elapsed_ms: float) -> bool
     limit = _limit(code, ledger.policy)
     if limit is not None and error.get("limit", limit) != limit:
         return False
+    numbers, frame = error.keys() & {"measured", "limit"}, ledger.policy["ipc_frame_bytes"]
     agrees: dict[str, bool] = {
         "always": True,
+        "longer_than_a_frame": not numbers
+        or (error.get("limit") == frame and error.get("measured", 0) > frame),
         "measured_above_limit": error.get("measured", 0) > error.get("limit", 0),
         "elapsed_at_limit": limit is not None and elapsed_ms >= limit,
         "calls_at_limit": ledger.calls == limit,
@@ -71,8 +74,6 @@ def _agrees(error: Mapping[str, Any], ledger: Ledger, elapsed_ms: float) -> bool
 
 
 def _limit(code: str, policy: Mapping[str, int]) -> int | None:
-    if code == Code.invalid_arguments:
-        return policy["ipc_frame_bytes"]
     rows = load_tables().rows.values()
     names = (row.name for row in rows if row.error == code and row.in_execute)
     return policy.get(next(names, ""))

@@ -74,7 +74,7 @@ def _protection_command(options: argparse.Namespace) -> int:
 
 
 async def _protection(profile: str) -> int:
-    parent = Parent(profile=profile)
+    parent = Parent(profile=profile, started_ahead=0)
     print(parent.protection)
     await parent.close()
     return OK if parent.protection.protected else FAILED
@@ -103,6 +103,8 @@ async def _run(source: str, options: argparse.Namespace) -> Outcome:
         operations(),
         profile=options.profile,
         require_hardening=options.require_hardening,
+        # There is one program, so nothing that waits would ever be used.
+        started_ahead=0,
     )
     try:
         return await parent.invoke(source)

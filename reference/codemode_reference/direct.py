@@ -9,7 +9,7 @@ from codemode_spec.tables import load_tables
 
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, Success, failure
-from codemode_reference.fairness import LEAST_LEFT_MS, NoTurnError
+from codemode_reference.fairness import NoTurnError
 from codemode_reference.operations import invocation
 from codemode_reference.values import NotJSONError, measure
 
@@ -43,7 +43,7 @@ async def call(
     invocation.set(client)
     try:
         async with asyncio.timeout(milliseconds / 1000) as clock:
-            left = (milliseconds - LEAST_LEFT_MS) / 1000
+            left = (milliseconds - load_tables().turns.least_left_ms) / 1000
             async with host.slots.turn(client, left):
                 value = await catalogue[operation].handler(arguments)
     except NoTurnError:

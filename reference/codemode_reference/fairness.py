@@ -14,11 +14,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Hashable
 
-# A call that gets its turn later than this before the deadline could do nothing with it.
-LEAST_LEFT_MS = 100
-# Where waiting is no part of a deadline, a call waits so long for its turn.
-LONGEST_WAIT_MS = 10_000
-
 CallT = TypeVar("CallT")
 
 

@@ -158,6 +158,11 @@ def _limits(found: Any, rules: Rules) -> bool:
     return isinstance(found, dict) and all(_count(value, rules) for value in found.values())
 
 
+def _budgets(found: Any, rules: Rules) -> bool:
+    # What `budget()` tells of the parent: of the module batch, as its frame is.
+    return "host_batch" in rules["extra"] and _fits(found, _BUDGETS, rules)
+
+
 def _alternatives(found: Any, rules: Rules) -> bool:
     # What this implementation does not do is refused, never ignored.
     known = rules["alternatives"]
@@ -223,6 +228,12 @@ _OPERATION: dict[str, Check] = {
     "description?": _text,
 }
 
+_BUDGETS: dict[str, Check] = {
+    "cumulative_host_result_bytes": _ordinal,
+    "history_headroom_bytes": _ordinal,
+    "history_bytes?": _count,
+}
+
 _ENTRY: dict[str, Check] = {"operation": _text, "arguments": _anything}
 
 # Where a profile does not have them, frames of these kinds are unknown.
@@ -237,6 +248,7 @@ _SHAPES: dict[str, dict[str, Check]] = {
         "limits": _limits,
         "alternatives": _alternatives,
         "operations": _operations,
+        "budgets?": _budgets,
     },
     "host_call": {
         "type": _text,

@@ -12,6 +12,8 @@ from codemode_reference.values import encode, measure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# No number of the specification: it asks for a bound and says what happens beyond it (CM-EVD-012),
+# and each history has the bound of what keeps it.
 APPEND_BYTES: Final = 65_536
 """A result that takes more is not kept in its record, which says so."""
 

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 # First letters of what the script says; see js/results.js and js/direct.js.
 _CALL, _BUDGET, _NULL_THROWN = "pbn"
+# Of a reply, and of the frame of a call or a batch: where what is charged begins.
+_VALUE, _OPERATION = b'"value":', b'"operation":'
+_BATCH = b'{"type":"host_batch",'
+# A record of a call has this in front of what its frame shows, one of its end this around a value.
+_CALL_RECORD, _END_RECORD = b'{"call_id":%d,', b'{"call_id":%d,"fate":"succeeded","result":}\n'
+_FAILED_RECORD = b'{"call_id":%d,"fate":"failed","result":null}\n'
 # While the time stands still it is looked at so often.
 _SECONDS_BETWEEN_LOOKS = 0.005
 
@@ -39,6 +45,7 @@ class Inline(worker.Worker):
         # Held while bytes are written, so that no frame is cut by the last one.
         self._output = _thread.allocate_lock()
         self._delivered = 0
+        self._recorded = 0
         started = worker.held_lock()
         _thread.start_new_thread(self._watch, (started,))
         started.acquire()
@@ -112,12 +119,39 @@ class Inline(worker.Worker):
                 replies.append(self._inbox.popleft())
         self._waited = waited + monotonic() - since, None
         backstop(max(self._left(), 0))
-        self._delivered += sum(map(len, replies))
+        self._charge(frame, replies)
         return worker.literal(b"[%b]" % b",".join(replies))
 
     def _budget(self) -> str:
-        left = max(int(self._left() * 1000), 0)
-        return f'{{"wall_time_ms":{{"limit":{self._limits["wall_time_ms"]},"left":{left}}}}}'
+        """What is left, beside calls, as JSON. Of what the parent keeps it is an account."""
+        told = [_budget("wall_time_ms", self._limits["wall_time_ms"], int(self._left() * 1000))]
+        limit = self._budgets.get("cumulative_host_result_bytes")
+        if limit is not None:
+            left = limit - self._delivered
+            told.append(_budget("cumulative_host_result_bytes", limit, left))
+        history = self._budgets.get("history_bytes")
+        if history is not None:
+            least = self._budgets["history_headroom_bytes"]
+            left = max(history - self._recorded, 0)
+            told.append(f'"history_bytes":{{"least":{least},"left":{left}}}')
+        return f"{{{','.join(told)}}}"
+
+    def _charge(self, frame: bytes, replies: list[bytes]) -> None:
+        """Count what calls and their replies take of the data and of the history.
+
+        The history is shared, and what others write there is not seen from here.
+        """
+        count = len(replies)
+        # From the first name to the end of the line; between the entries of a batch there is more
+        # than between lines.
+        self._recorded += len(frame) - frame.index(_OPERATION)
+        self._recorded -= count + 1 if frame.startswith(_BATCH) else 0
+        for call_id, reply in enumerate(replies, self._sent - count + 1):
+            start = reply.find(_VALUE)
+            size = 0 if start < 0 else len(reply) - start - len(_VALUE) - 1
+            ended = _END_RECORD if size else _FAILED_RECORD
+            self._delivered += size
+            self._recorded += len(_CALL_RECORD % call_id) + len(ended % call_id) + size
 
     def _left(self) -> float:
         """The seconds that the program may still compute."""
@@ -139,3 +173,7 @@ class Inline(worker.Worker):
             self._leave()
         except BaseException:  # noqa: BLE001  nothing is to be said of this process
             posix._exit(self._data.bad_frame)  # noqa: SLF001
+
+
+def _budget(name: str, limit: int, left: int) -> str:
+    return f'"{name}":{{"limit":{limit},"left":{max(left, 0)}}}'

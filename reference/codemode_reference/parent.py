@@ -28,8 +28,9 @@ from codemode_reference.rules import frame_rules
 from codemode_reference.run import Host, Run
 from codemode_reference.session import Session
 from codemode_reference.stop import Stop
+from codemode_reference.strict_json import MAX_SAFE
 from codemode_reference.surface import Surface
-from codemode_reference.workers import StartedAhead, Workers
+from codemode_reference.workers import StartedAhead, Workers, pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 # Of fifteen digits at most, which the strict reader takes in its stride.
 _IDS = 10**15 - 1
 _RATE = "executions_per_minute"
+_TOLD = ("cumulative_host_result_bytes", "history_headroom_bytes")
 
 
 def default_policy(profile: str = DEFAULT_PROFILE) -> dict[str, int]:
@@ -76,12 +78,13 @@ class Parent:
 
     `profile` is one of the specification, `policy` names every row of it (default: that of
     `default_policy`). `worker_command` replaces the worker program. `require_hardening` refuses a
-    machine where a layer of `protection` is missing, `started_ahead` keeps workers ready. Calls
-    are kept in `history`, where there is one; `hook` is asked before each of them. Where the
-    profile has groups, `surface` names their methods; where it has an admission, `filtered` is
-    whether blocked patterns are looked for, and rates are counted by `clock`, in seconds. Raises
-    PolicyError for a policy or catalogue that is not valid, RuntimeError where no thread can be
-    started. Several invocations may run at once; `close` when done.
+    machine where a layer of `protection` is missing, `started_ahead` keeps workers ready: the
+    pool of the policy, if it has one, from the first program or `ready` on. Calls are kept in
+    `history`, where there is one; `hook` is asked before each of them. Where the profile has
+    groups, `surface` names their methods; where it has an admission, `filtered` is whether blocked
+    patterns are looked for, and rates are counted by `clock`, in seconds. Raises PolicyError for a
+    policy or catalogue that is not valid, RuntimeError where no thread can be started. Several
+    invocations may run at once; `close` when done.
     """
 
     def __init__(  # noqa: PLR0913  what few need is given by name
@@ -92,7 +95,7 @@ class Parent:
         profile: str = DEFAULT_PROFILE,
         worker_command: Sequence[str] | None = None,
         require_hardening: bool = False,
-        started_ahead: StartedAhead | int = 0,
+        started_ahead: StartedAhead | int | None = None,
         history: History | None = None,
         hook: Hook | None = None,
         surface: Surface | None = None,
@@ -108,6 +111,7 @@ class Parent:
         self._clock = clock
         grouped = self._profile.alternatives["arguments"] == "positional"
         surface = (surface or Surface()) if grouped else None
+        self.history = history
         self.catalogue = Catalogue(operations, surface, self._filters)
         self._rules = frame_rules(self._tables, self._profile)
         rows = default_policy(profile) if policy is None else policy
@@ -122,9 +126,11 @@ class Parent:
                 words, self.protection = install(self._scratch.path, program)
             if require_hardening:
                 self.protection.require()
+            self._pooled = started_ahead is None
             if isinstance(started_ahead, int):
                 started_ahead = StartedAhead(started_ahead)
-            self._workers = Workers(words, self._scratch, started_ahead, self._room)
+            ahead = pool(self.policy) if started_ahead is None else started_ahead
+            self._workers = Workers(words, self._scratch, ahead, self._room)
         except BaseException:
             self._scratch.close()
             raise
@@ -132,7 +138,6 @@ class Parent:
         slots = Slots(self.policy["server_host_operations"])
         excluded = self._profile.alternatives["host_wait"] == "excluded"
         self._host = Host(self.policy, slots, self._keep, excluded, hook, metered=admits)
-        self.history = history
         self._host_work: set[asyncio.Task[None]] = set()
         # What is still to end: how to cancel it, and how to wait for it.
         self._live: dict[Stop, asyncio.Future[None]] = {}
@@ -202,7 +207,10 @@ class Parent:
         self._capacity.policy = self.policy
         self._host = replace(self._host, policy=self.policy)
         self._host.slots.turns.limit = self.policy["server_host_operations"]
-        self._workers.empty()
+        if self._pooled:
+            self._workers.change(pool(self.policy))
+        else:
+            self._workers.empty()
 
     async def close(self) -> None:
         """End what still runs with `cancelled`, wait for it, remove the parent's directory.
@@ -294,7 +302,8 @@ class Parent:
         run = Run(place.worker, session, catalogue, host, slot.release)
         self.last_stats = run.stats
         try:
-            return await run.outcome(wire.execute(head, number, source), stop)
+            execute = wire.execute(head, number, source, self._budgets(host.policy))
+            return await run.outcome(execute, stop)
         finally:
             self.statistics.count_worker(run.stats)
             try:
@@ -321,7 +330,8 @@ class Parent:
         if wrong is not None:
             raise PolicyError(Code.invalid_policy, wrong)
         fields = self._execute_fields(values, self.catalogue)
-        if not wire.rest_fits(fields, self._tables.execute_parts):
+        longest = dict.fromkeys(self._budgets(values) or (), MAX_SAFE)
+        if not wire.rest_fits({**fields, "budgets": longest}, self._tables.execute_parts):
             raise PolicyError(Code.invalid_policy, "operations")
         return values, wire.execute_head(fields)
 
@@ -335,6 +345,13 @@ class Parent:
             "alternatives": {**self._rules["alternatives"], "options": list(in_force)},
             "operations": catalogue.described(),
         }
+
+    def _budgets(self, policy: Mapping[str, int]) -> dict[str, int] | None:
+        """What `budget()` tells of what is kept here, in a profile that has it."""
+        if "host_batch" not in self._rules["extra"]:
+            return None
+        told = {name: policy[name] for name in _TOLD}
+        return told if self.history is None else {**told, "history_bytes": self.history.left}
 
     def _room(self) -> int:
         return self.policy["server_workers"] - self._capacity.workers

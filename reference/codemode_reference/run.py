@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import resource
 import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from codemode_spec.tables import load_tables
 
 from codemode_reference.actions import Closed, Dispatch, Progress, Settled, Write
 from codemode_reference.clock import Clock
 from codemode_reference.codes import Code
 from codemode_reference.errors import failure
 from codemode_reference.evidence import Stats, effects
-from codemode_reference.fairness import LEAST_LEFT_MS, LONGEST_WAIT_MS, NoTurnError
+from codemode_reference.fairness import NoTurnError
 from codemode_reference.operations import invocation
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 Hook: TypeAlias = "Callable[[str, Any], Awaitable[None]]"
 
 _log = logging.getLogger(__name__)
+_TURNS = load_tables().turns
 _CHUNK = 65536
 # Linux counts in KiB, macOS in bytes.
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -89,6 +93,7 @@ class Run:
         self._writing = False
         self._unsent = 0
         self._clock = Clock(excluded=host.excluded)
+        self._processor_ms = 0.0
 
     async def outcome(self, execute: bytes, stop: Stop) -> Outcome:
         """Hand over the `execute` frame and wait for the end, which `stop` may bring."""
@@ -145,15 +150,21 @@ class Run:
         usage = self._worker.reap()
         if usage is not None:
             self.stats.cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
-            # Only where nothing could be looked at.
-            self.stats.memory_bytes = self.stats.memory_bytes or usage.ru_maxrss * _MAXRSS_UNIT
+            self.stats.memory_bytes = max(self.stats.memory_bytes, _peak(usage))
         self._worker.close()
         self._reaped()
 
     def _look_at_memory(self) -> None:
-        # While it lives: what is told of a process that is gone includes what it was forked from.
+        # While it lives: of a process that is gone only a peak above our own is known.
         if self._host.metered:
             self.stats.memory_bytes = max(self.stats.memory_bytes, self._worker.memory_peak())
+
+    def _take_leave(self) -> None:
+        """A metered worker has said its last word: it stays until we have looked at it."""
+        self._look_at_memory()
+        if self._host.metered:
+            self._drop_writes()
+            self._worker.hang_up()
 
     # Exit
 
@@ -172,10 +183,13 @@ class Run:
 
     def _last_word(self, event: str) -> None:
         """An event that counts only if the worker has not said the last word already."""
+        self._last_step(partial(self._session.event, event))
+
+    def _last_step(self, step: Callable[[], Sequence[Action]]) -> None:
         while not self._outcome.done() and self._read_stdout():
             pass
         if not self._outcome.done():
-            self._take(partial(self._session.event, event))
+            self._take(step)
 
     # Bytes
 
@@ -222,8 +236,7 @@ class Run:
             written = 0
         except OSError:
             # The worker is gone or does not read: its exit or a timer decides.
-            self._queue.clear()
-            self._loop.remove_writer(self._worker.stdin)
+            self._drop_writes()
             return
         del self._queue[:written]
         if self._queue and not self._writing:
@@ -236,7 +249,13 @@ class Run:
             self._clock.start(now)
             self._look_at_memory()
             self._after("deadline", self._longest_ms)
+            self._watch_processor()
             self._take(partial(self._session.event, "execute_sent"))
+
+    def _drop_writes(self) -> None:
+        self._queue.clear()
+        self._writing = False
+        self._loop.remove_writer(self._worker.stdin)
 
     # Time
 
@@ -263,6 +282,29 @@ class Run:
         stopped = self._stop is not None and self._stop.is_set()
         self._last_word("cancel" if stopped else event)
 
+    def _watch_processor(self) -> None:
+        """End a program that uses more processor time than it may and does not end by itself.
+
+        The engine looks at its time between steps, and a built-in may be one long step.
+        """
+        limit, used = self._policy.get("cpu_time_ms"), self._worker.processor_ms()
+        if limit is None or used is None:
+            return
+        self._processor_ms = used
+        self._timers["processor"] = self._loop.call_later(limit / 1000, self._on_processor, limit)
+
+    def _on_processor(self, limit: int) -> None:
+        used = self._worker.processor_ms()
+        if used is None or self._outcome.done() or self._session.settled:
+            return
+        # One thread computes, so that this is the earliest time at which it can be used up.
+        left = limit + self._policy["kill_grace_ms"] - (used - self._processor_ms)
+        if left > 0:
+            wait = max(left, _LOOK_MS) / 1000
+            self._timers["processor"] = self._loop.call_later(wait, self._on_processor, limit)
+        else:
+            self._last_step(self._session.used_up)
+
     # Actions
 
     def _take(self, step: Callable[[], Sequence[Action]]) -> None:
@@ -286,7 +328,7 @@ class Run:
                 if self._host.progress is not None:
                     self._host.progress(action.report)
             elif isinstance(action, Settled):
-                self._look_at_memory()
+                self._take_leave()
                 self._timers["deadline"].cancel()
                 self._stop_calls()
                 self._after("exit_wait_over", self._policy["exit_wait_ms"])
@@ -307,9 +349,10 @@ class Run:
 
     async def _run_operation(self, call: Dispatch) -> None:
         invocation.set(self._session.invocation_id)
-        left = self._policy["wall_time_ms"] - LEAST_LEFT_MS - self._elapsed_ms()
+        # A call that gets its turn at the last moment could do nothing with it.
+        left = self._policy["wall_time_ms"] - _TURNS.least_left_ms - self._elapsed_ms()
         if self._host.excluded:
-            left = LONGEST_WAIT_MS
+            left = _TURNS.longest_wait_ms
         try:
             async with self._host.slots.turn(self, left / 1000):
                 value = await self._perform(call)
@@ -334,3 +377,13 @@ class Run:
             if self._host.hook is not None:
                 await self._host.hook(call.operation, call.arguments)
             return await operation.handler(call.arguments)
+
+
+def _peak(usage: resource.struct_rusage) -> int:
+    """The most memory of a process that is gone, in bytes; 0 where it cannot be told.
+
+    What the kernel says includes the peak of the process that it was started from, which is ours:
+    only a larger one is its own.
+    """
+    ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return usage.ru_maxrss * _MAXRSS_UNIT if usage.ru_maxrss > ours else 0

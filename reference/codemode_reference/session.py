@@ -117,6 +117,13 @@ class Session:
             return [Closed()]
         return []
 
+    def used_up(self) -> list[Action]:
+        """The worker has used `cpu_time_ms` and the grace, and has not said so itself."""
+        if self.ended or self.settled:
+            return []
+        limit = self._policy["cpu_time_ms"]
+        return self._terminal(failure(Code.cpu_time_exceeded, limit=limit))
+
     def answer(self, call_id: int, value: Any, elapsed_ms: float) -> list[Action]:
         """The value that the operation of `call_id` returned; late ones lead to nothing."""
         return self._calls.answer(call_id, value, elapsed_ms)

@@ -27,9 +27,12 @@ def execute_head(fields: Mapping[str, Any]) -> bytes:
     return encode({"type": "execute", **fields}, _DEPTH)[:-1]
 
 
-def execute(head: bytes, invocation_id: int, encoded_source: bytes) -> bytes:
-    """The `execute` line of an invocation."""
-    return b'%b,"invocation_id":%d,"source":%b}\n' % (head, invocation_id, encoded_source)
+def execute(
+    head: bytes, invocation_id: int, encoded_source: bytes, budgets: Mapping[str, int] | None = None
+) -> bytes:
+    """The `execute` line of an invocation, with the `budgets` that a program may ask for."""
+    told = b"" if budgets is None else b',"budgets":%b' % encode(dict(budgets), _DEPTH)
+    return b'%b%b,"invocation_id":%d,"source":%b}\n' % (head, told, invocation_id, encoded_source)
 
 
 def rest_fits(fields: Mapping[str, Any], parts: ExecuteParts) -> bool:

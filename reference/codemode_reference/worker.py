@@ -54,6 +54,7 @@ def main(worker: Worker, data: Any, words: list[str]) -> NoReturn:
         _leave(data.bad_frame)
     # The parent waits for the end of the output.
     posix.close(1)
+    worker.linger()
     _leave(0)
 
 
@@ -95,6 +96,7 @@ class Worker:
         self._inbox: Any = deque()
         self._arrived = held_lock()
         self._reading = held_lock()
+        self._closed = held_lock()
         self._in_flight: set[int] = set()
         self._invocation_id = 0
         self._sent = 0
@@ -105,6 +107,9 @@ class Worker:
 
     def prepare(self) -> None:
         """Give the engine what its script needs besides text; start what has to be started."""
+
+    def linger(self) -> None:
+        """Stay for a moment after the result."""
 
     def load(self) -> None:
         """Open what has to be opened."""
@@ -150,6 +155,7 @@ class Worker:
             _leave(self._data.bad_frame)
         self._invocation_id = frame["invocation_id"]
         self._source = frame["source"]
+        self._budgets: dict[str, int] = frame.get("budgets", {})
         return line, frame
 
     def _receive(self) -> list[tuple[bytes, dict[str, Any]]]:
@@ -157,6 +163,9 @@ class Worker:
         chunk = posix.read(0, _CHUNK)
         if not chunk:
             self._on("stdin_eof")
+            # Only after the result is this process still here, and only for a moment.
+            self._closed.release()
+            held_lock().acquire()
         frames = []
         for line in self._lines.feed(chunk):
             kind, frame = parse(line, self._data.rules)

@@ -17,7 +17,7 @@ from codemode_reference import process, scratch
 from codemode_reference.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
@@ -27,11 +27,28 @@ _PAUSE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StartedAhead:
-    """How many workers wait, how old one gets, when a parent that is not used lets go of them."""
+    """How many workers wait, how old one gets, when a parent that is not used lets go of them.
+
+    A program that finds none makes one more wait from then on, up to `most`; one of those that
+    nobody needs before it is old is not replaced.
+    """
 
     workers: int = 0
     age_seconds: float = 30.0
     idle_seconds: float = 60.0
+    most: int = 0
+
+
+def pool(policy: Mapping[str, int]) -> StartedAhead:
+    """The pool of a policy with the row `pool_min`, none for another one (CM-FAI-010).
+
+    So many workers are kept however long nobody comes, and none waits longer than `pool_idle_ms`.
+    """
+    least = policy.get("pool_min")
+    if least is None:
+        return StartedAhead()
+    age = policy["pool_idle_ms"] / 1000
+    return StartedAhead(least, age, float("inf"), policy["server_workers"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +85,7 @@ class Workers:
         self._folder = folder
         self._ahead = ahead
         self._room = room
+        self._wanted = ahead.workers
         # One thread for as long as this parent lives: the kernel ties a worker to the life of the
         # thread that started it.
         self._spawner = ThreadPoolExecutor(1, thread_name_prefix="codemode-spawn")
@@ -111,6 +129,7 @@ class Workers:
             if place.worker.status() is None:
                 return place
             place.end()
+        self._wanted = max(self._wanted, min(self._wanted + 1, self._ahead.most))
         # They count until they are gone.
         if self._ending:
             await asyncio.wait(self._ending)
@@ -122,6 +141,12 @@ class Workers:
             self._janitor.submit(scratch.remove, place.folder)
         except RuntimeError:
             scratch.remove(place.folder)  # The parent was closed under a running program.
+
+    def change(self, ahead: StartedAhead) -> None:
+        """End all workers that wait, and keep others from now on."""
+        self._ahead = ahead
+        self._wanted = ahead.workers
+        self.empty()
 
     def fill(self) -> None:
         """Start what is missing of the workers that wait, in the background."""
@@ -164,7 +189,7 @@ class Workers:
             raise
 
     def _most_idle(self) -> int:
-        return min(self._ahead.workers, self._room() - len(self._ending))
+        return min(self._wanted, self._room() - len(self._ending))
 
     async def _fill(self) -> None:
         try:
@@ -185,6 +210,8 @@ class Workers:
 
     def _on_age(self, place: Place) -> None:
         self._drop(place)
+        # Nobody has needed all of them in its time.
+        self._wanted = max(self._wanted - 1, self._ahead.workers)
         self._replace()
 
     def _on_death(self, place: Place) -> None:
@@ -192,7 +219,7 @@ class Workers:
         asyncio.get_running_loop().call_later(_PAUSE, self._replace)
 
     def _replace(self) -> None:
-        if asyncio.get_running_loop().time() - self._used < self._ahead.idle_seconds:
+        if asyncio.get_running_loop().time() - self._used <= self._ahead.idle_seconds:
             self.fill()
 
     def _drop(self, place: Place) -> None:

@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from codemode_reference import Failure, Operation, Parent, Success, default_policy
+from codemode_reference import Failure, Operation, OperationError, Parent, Success, default_policy
 from codemode_reference.bundle import runs, worker_program
+from codemode_reference.history import History
 from codemode_spec.tables import load_tables
 
 NAME = "inline-sync"
@@ -238,3 +239,43 @@ def test_too_large_a_batch_is_refused_by_the_program_itself():
         "try { tools.callAll([one, one]); } catch (e) { return [e.code, e.measured > e.limit]; }"
     )
     assert run(source).value == ["invalid_arguments", True]
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_the_budget_tells_what_is_left_of_everything(batch):
+    """CM-API-014: calls, time, data and history, to the byte where nobody else writes there."""
+
+    async def run():
+        async def give(arguments):
+            return {"text": arguments}
+
+        async def fail(arguments):
+            raise OperationError("no")
+
+        history = History(500_000)
+        parent = Parent(
+            {**PROFILE.defaults(), "host_calls": 9},
+            [Operation("give", give), Operation("fail", fail)],
+            profile="inline-sync",
+            history=history,
+        )
+        calls = "tools.call('give', 'äb'); tools.call('give', {n: 1}); tools.call('fail');"
+        entries = "{name: 'give', args: 'äb'}, {name: 'give', args: {n: 1}}, {name: 'fail'}"
+        work = f"tools.callAll([{entries}]);" if batch else calls
+        source = f"const first = tools.budget(); {work} return [first, tools.budget()];"
+        try:
+            outcome = await parent.invoke(source)
+            return outcome.value, history.left
+        finally:
+            await parent.close()
+
+    (first, last), left = asyncio.run(run())
+    most = PROFILE.rows["cumulative_host_result_bytes"].default
+    delivered = len('{"text":"äb"}'.encode()) + len('{"text":{"n":1}}')
+    for told, calls, bytes_left in ((first, 9, most), (last, 6, most - delivered)):
+        assert told["host_calls"] == {"limit": 9, "left": calls}
+        assert told["cumulative_host_result_bytes"] == {"limit": most, "left": bytes_left}
+        assert 0 < told["wall_time_ms"]["left"] <= told["wall_time_ms"]["limit"]
+    least = PROFILE.rows["history_headroom_bytes"].default
+    assert first["history_bytes"] == {"least": least, "left": 500_000}
+    assert last["history_bytes"] == {"least": least, "left": left}

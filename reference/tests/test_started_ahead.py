@@ -5,8 +5,8 @@ import os
 import signal
 
 import pytest
-from codemode_reference import Operation, Parent, Success
-from codemode_reference.workers import StartedAhead
+from codemode_reference import Operation, Parent, Success, default_policy
+from codemode_reference.workers import StartedAhead, pool
 
 WHO = "return codemode.who()"
 
@@ -197,7 +197,7 @@ def test_workers_that_wait_are_workers_and_give_way(limits):
         assert isinstance(await parent.invoke(WHO), Success)
         assert (await first).code == "deadline_exceeded"
 
-    story(limits, tell, ahead=4, server_workers=2, wall_time_ms=500)
+    story(limits, tell, ahead=4, server_workers=2, wall_time_ms=2000)
 
 
 def test_one_slot_is_never_two_workers(limits):
@@ -257,3 +257,70 @@ def test_it_waits_in_its_own_directory(limits):
         assert not any(folder.exists() for folder in folders)
 
     story(limits, tell, ahead=2)
+
+
+def test_a_profile_with_a_pool_has_it_at_every_door():
+    """CM-FAI-010: as many as `pool_min` says, from the first program or `ready` on."""
+
+    async def run(**options):
+        parent = Parent({**default_policy("worker-rpc"), "pool_min": 3}, **options)
+        try:
+            await parent.ready()
+            before = waiting(parent)
+            assert await parent.invoke("1") == Success(True, 1)
+            await parent.ready()
+            return before, waiting(parent)
+        finally:
+            await parent.close()
+
+    before, after = asyncio.run(run(profile="worker-rpc"))
+    assert (len(before), len(after)) == (3, 3)
+    assert before[1:] == after[:2]
+    before, after = asyncio.run(run(profile="worker-rpc", started_ahead=0))
+    assert (before, after) == ([], [])
+
+
+def test_a_pool_is_kept_however_long_nobody_comes(limits):
+    """Each of its workers gives way to a younger one, at `pool_idle_ms`."""
+
+    async def tell(parent):
+        before = waiting(parent)
+        await until(lambda: len(waiting(parent)) == 2 and not {*before} & {*waiting(parent)})
+
+    story(limits, tell, ahead=pool({"pool_min": 2, "pool_idle_ms": 200, "server_workers": 4}))
+
+
+def test_a_pool_grows_with_need_and_shrinks_without(limits):
+    """What is idle beyond `pool_min` for `pool_idle_ms` is ended, and not replaced."""
+
+    async def tell(parent):
+        await asyncio.gather(*[parent.invoke("return 1") for _ in range(3)])
+        await parent.ready()
+        assert len(waiting(parent)) == 3
+        await until(lambda: len(waiting(parent)) == 1)
+        for _ in range(50):
+            await asyncio.sleep(0.01)
+            assert len(waiting(parent)) <= 1
+        await until(lambda: len(waiting(parent)) == 1)
+
+    story(limits, tell, ahead=pool({"pool_min": 1, "pool_idle_ms": 400, "server_workers": 3}))
+
+
+def test_a_pool_follows_its_policy():
+    """Another policy is another pool."""
+
+    async def run():
+        rows = {**default_policy("worker-rpc"), "pool_min": 1}
+        parent = Parent(rows, profile="worker-rpc")
+        try:
+            await parent.ready()
+            before = waiting(parent)
+            parent.change_policy({**rows, "pool_min": 2})
+            await parent.ready()
+            return before, waiting(parent)
+        finally:
+            await parent.close()
+
+    before, after = asyncio.run(run())
+    assert (len(before), len(after)) == (1, 2)
+    assert not {*before} & {*after}

@@ -156,6 +156,25 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Turns:
+    """When an operation that waits for its turn in the server is refused.
+
+    With less than `least_left_ms` of its deadline left; after `longest_wait_ms` where waiting is
+    not counted.
+    """
+
+    least_left_ms: int
+    longest_wait_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How much of each kind a record of evidence shows; all is counted."""
+
+    warnings: int
+
+
+@dataclass(frozen=True, slots=True)
 class Alternative:
     """A point on which the source systems differ; `is_set` marks one that takes several values."""
 
@@ -197,6 +216,8 @@ class Tables:
     """All tables of the specification."""
 
     rows: Mapping[str, Row]
+    turns: Turns
+    shown: Shown
     errors: Mapping[str, ErrorCode]
     categories: tuple[str, ...]
     detail_characters: int
@@ -296,6 +317,8 @@ def build_tables(documents: Mapping[str, Any], profiles: list[Any]) -> Tables:
     errors, protocol = documents["errors"], documents["protocol"]
     return Tables(
         rows=MappingProxyType(rows),
+        turns=Turns(**documents["policy"]["turns"]),
+        shown=Shown(**documents["policy"]["shown"]),
         errors=MappingProxyType({entry["code"]: _error(entry) for entry in errors["errors"]}),
         categories=tuple(errors["categories"]),
         detail_characters=errors["detail_characters"],

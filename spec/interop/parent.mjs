@@ -261,6 +261,11 @@ export class Parent {
     const own = this.rules.errors.get(error.code).worker_own;
     if (own === undefined || (error.operation !== undefined && !this.rules.operations.has(error.operation))) return false;
     if (own === "always") return true;
+    if (own === "longer_than_a_frame") {
+      if (error.measured === undefined && error.limit === undefined) return true;
+      const frame = this.rules.limits.get("ipc_frame_bytes");
+      return error.limit === frame && error.measured > frame;
+    }
     const limit = this.rules.limitOf(error.code);
     if (error.limit !== limit) return false;
     if (own === "measured_above_limit") return error.measured > limit;

@@ -56,14 +56,9 @@ def serve(options: Namespace, version: str) -> int:
     return asyncio.run(_serve(parent, version, programs=programs, prefix=prefix))
 
 
-def _ahead(policy: Mapping[str, int]) -> StartedAhead:
-    """The workers that wait: as the profile says, else one."""
-    idle = policy.get("pool_idle_ms")
-    return (
-        StartedAhead(1)
-        if idle is None
-        else StartedAhead(policy["pool_min"], idle_seconds=idle / 1000)
-    )
+def _ahead(policy: Mapping[str, int]) -> StartedAhead | None:
+    """The workers that wait: the pool of the policy, else one."""
+    return None if "pool_min" in policy else StartedAhead(1)
 
 
 async def _serve(parent: Parent, version: str, *, programs: bool, prefix: str | None) -> int:
@@ -79,9 +74,11 @@ async def _serve(parent: Parent, version: str, *, programs: bool, prefix: str | 
         loop.add_signal_handler(number, on_signal, number)
     try:
         server = Tools(parent, programs=programs, prefix=prefix).server(version)
+        filling = loop.create_task(parent.ready())
         with claimed() as (read, write):
             async with streams(read, write, stop) as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())
+        await filling
     finally:
         await parent.close()
     return _SIGNALLED + caught[0] if caught else 0

@@ -18,11 +18,14 @@ def agrees(rules: Rules, parent: Parent, error: Refusal) -> bool:
     limit = limit_of(rules, error.code)
     if limit is not None and condition != "always" and error.limit != limit:
         return False
+    numbers = error.measured, error.limit
     if error.operation is not None and error.operation not in rules.operations:
         return False
     return {
         None: False,
         "always": True,
+        "longer_than_a_frame": numbers == (None, None)
+        or (numbers[1] == rules.policy["ipc_frame_bytes"] and (numbers[0] or 0) > numbers[1]),
         "measured_above_limit": (error.measured or 0) > (error.limit or 0),
         "elapsed_at_limit": parent.late,
         "calls_at_limit": parent.calls == limit,
