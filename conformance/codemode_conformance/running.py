@@ -33,13 +33,22 @@ class Bench:
     The second run has a process of its own, so that neither what another case left behind nor one
     slow moment of the machine is taken for a fault of this case. A case that a followed target does
     not do well is put to it again unfollowed, and judged by that. With `repeat` above 1 each case
-    is run so many times, to see whether it is flaky.
+    is run so many times, to see whether it is flaky. Where most cases fail, `keeps` saves the start
+    of two processes for each: only what does not fail twice in the same way gets a fresh one. A
+    role leaves a process that is not healthy by itself.
     """
 
     def __init__(
-        self, role: Role, identity: Identity, specification: Specification, repeat: int = 1
+        self,
+        role: Role,
+        identity: Identity,
+        specification: Specification,
+        repeat: int = 1,
+        *,
+        keeps: bool = False,
     ) -> None:
         self.role = role
+        self._keeps = keeps
         self._repeat = repeat
         self._specification = specification
         self._standing = Standing(
@@ -67,6 +76,10 @@ class Bench:
             if case.fresh_after:
                 self.role.restart()
             return first
+        if self._keeps and not case.fresh_after:
+            second = self._once(case)
+            if _failed(first) == _failed(second):
+                return _joined(first, second)
         self.role.restart()
         second = self._once(case)
         self.role.restart()
@@ -100,8 +113,7 @@ def _joined(first: CaseVerdict, second: CaseVerdict) -> CaseVerdict:
     """A layer that failed twice is FAIL; one that failed once is flaky."""
     if second.verdict is Verdict.ERROR:
         return second
-    failed = {layer.layer for layer in first.layers if layer.verdict is Verdict.FAIL}
-    again = {layer.layer for layer in second.layers if layer.verdict is Verdict.FAIL}
+    failed, again = _failed(first), _failed(second)
     if failed == again:
         return replace(second, seconds=first.seconds + second.seconds)
     shown = second if again else first
@@ -109,6 +121,10 @@ def _joined(first: CaseVerdict, second: CaseVerdict) -> CaseVerdict:
         _flaky(layer) if layer.layer in failed ^ again else layer for layer in shown.layers
     )
     return replace(shown, layers=layers, seconds=first.seconds + second.seconds)
+
+
+def _failed(verdict: CaseVerdict) -> set[str]:
+    return {layer.layer for layer in verdict.layers if layer.verdict is Verdict.FAIL}
 
 
 def _flaky(layer: LayerVerdict) -> LayerVerdict:

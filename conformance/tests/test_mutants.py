@@ -11,7 +11,7 @@ import pytest
 from codemode_conformance.cli import main
 from codemode_conformance.failures import HarnessError
 from codemode_conformance.install import install
-from codemode_conformance.mutants import record
+from codemode_conformance.mutants import reasons, record
 from codemode_conformance.mutants.copy import mutated
 from codemode_conformance.mutants.matrix import Matrix
 from codemode_conformance.mutants.mutant import Mutant, Patch, contents, load, misfits, reference
@@ -165,6 +165,26 @@ def test_a_known_case_comes_first_and_the_others_are_left_out(plan: Plan) -> Non
     assert result.problems == []
 
 
+def test_what_no_mutant_has_shown_comes_first_and_leaves(plan: Plan) -> None:
+    """Of the cases of its requirements, until one mutant turns it red."""
+    unshown = {"ret.value.false", "ret.value.null", "tim.sync-loop"}
+    plan = dataclasses.replace(plan, unshown=unshown, sample=0)
+    result = run(made(NULL), plan)
+    assert set(result.related) == {"ret.value.false", "ret.value.null"}
+    assert result.red == {"ret.value.false": ["value"]}
+    assert unshown == {"ret.value.null", "tim.sync-loop"}
+
+
+def test_the_worker_role_keeps_its_program_and_has_the_fault(plan: Plan) -> None:
+    """The first start makes it from the changed sources, the others use it."""
+    numbers = Patch("js/snapshot.js", 'return "" + value;', 'return stringify("" + value);')
+    mutant = dataclasses.replace(
+        made(numbers, breaks={"CM-FRM-003": ("value",)}), name="frm.planted", role="worker"
+    )
+    result = run(mutant, dataclasses.replace(plan, sample=0))
+    assert result.problems == []
+
+
 def test_a_change_without_effect_survives(plan: Plan) -> None:
     """Nothing turns red, which is what the matrix is for."""
     harmless = Patch("session.py", 'value = frame["value"]\n', 'value = (frame["value"])\n')
@@ -238,12 +258,53 @@ def test_what_nothing_turned_red_is_told() -> None:
 def test_a_reason_that_a_mutant_refutes_is_told() -> None:
     """The list of what no mutant can break has no case that one breaks."""
     covered, _ = record.coverage(record.Record({}, {}), {}, SPECIFICATION)
-    case, mutant = next(iter(covered.by_doctor)), made(NULL)
+    case = next(iter(covered.by_doctor))
+    mutant = made(NULL, breaks={SPECIFICATION.cases[case].requirements["outcome"]: ("outcome",)})
     shown = record.Shown(mutant.digest, {case: ["outcome"]}, 1, 1)
     digests = {case: SPECIFICATION.digests[case][:16]}
     current = record.Record({mutant.name: shown}, digests)
     _, problems = record.coverage(current, {mutant.name: mutant}, SPECIFICATION)
     assert f"doctored.yaml: {case}: a mutant turns it red; take it out" in map(str, problems)
+
+
+def test_a_case_that_is_red_for_another_reason_is_not_shown() -> None:
+    """What fails beside the requirement of a mutant proves nothing of the case."""
+    assert SPECIFICATION.cases["ret.value.zero"].requirements["value"] == "CM-RET-001"
+    for layer, breaks, seen in (
+        ("value", {"CM-RET-001": ("value",)}, True),
+        ("outcome", {"CM-RET-001": ("value",)}, False),
+        ("value", {"CM-RET-002": ("value",)}, False),
+    ):
+        mutant = made(NULL, breaks=breaks)
+        shown = record.Shown(mutant.digest, {"ret.value.zero": [layer]}, 1, 1)
+        digests = {"ret.value.zero": SPECIFICATION.digests["ret.value.zero"][:16]}
+        current = record.Record({mutant.name: shown}, digests)
+        covered, _ = record.coverage(current, {mutant.name: mutant}, SPECIFICATION)
+        assert ("ret.value.zero" in covered.by_mutant) is seen
+
+
+@pytest.mark.parametrize(
+    ("group", "told"),
+    [
+        ({"kind": "weather"}, "the kind is 'weather'; it must be one of engine, undeclared"),
+        ({}, "the kind is None"),
+        ({"kind": "engine", "cases": ["ret.nope.*"]}, "ret.nope.*: there is no such case"),
+        ({"kind": "engine", "cases": ["ret.value.zero", "ret.value.z*"]}, "it stands twice"),
+        ({"kind": "undeclared"}, "the profile process-async declares what it is for"),
+    ],
+)
+def test_a_reason_is_of_a_kind_and_of_a_case(tmp_path: Path, group: dict, told: str) -> None:
+    """And no case is said to be undeclared that a profile of the reference declares."""
+    group = {"why": "so", "cases": ["ret.value.zero"], **group}
+    path = tmp_path / "doctored.yaml"
+    path.write_text(json.dumps({"format": 1, "at_most": 0, "groups": [group]}), encoding="utf-8")
+    found = reasons.read(SPECIFICATION, path)
+    assert any(told in str(problem) for problem in found.problems), found.problems
+
+
+def test_the_reasons_are_in_order() -> None:
+    """Those that are shipped."""
+    assert reasons.read(SPECIFICATION, record.place() / reasons.DOCTORED).problems == []
 
 
 def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -267,6 +328,9 @@ def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
         mutant.name: {"digest": mutant.digest, "unrelated": [0, 0], "red": {}}
     }
     assert record.read(tmp_path / "none.json").mutants == {}
+    smaller = Result(mutant, SPECIFICATION.cases, red={"ret.value.zero": ["value"]}, others=["b"])
+    kept = json.loads(record.text(again, [smaller], mutants, SPECIFICATION))["mutants"]
+    assert kept[mutant.name]["unrelated"] == [3, 3]
 
 
 # The command

@@ -9,7 +9,7 @@ import pytest
 from codemode_conformance.doctor import correct
 from codemode_conformance.identity import Identity
 from codemode_conformance.observation import End, Fault, Observation, Run, Value
-from codemode_conformance.running import ONCE, run_cases
+from codemode_conformance.running import ONCE, Bench, run_cases
 from codemode_conformance.trial import Attempt
 from codemode_conformance.verdicts import Verdict
 
@@ -98,6 +98,25 @@ def test_what_failed_once_is_flaky(script: tuple[Run | None, ...], layer: str) -
     assert flaky.layer == layer
     assert flaky.finding.reason.startswith(ONCE)
     assert flaky.finding.observed
+
+
+@pytest.mark.parametrize(
+    ("script", "verdict", "runs"),
+    [
+        ((WRONG, WRONG), Verdict.FAIL, ["run", "run"]),
+        ((WRONG, None, WRONG), Verdict.FAIL, ["run", "run", "restart", "run", "restart"]),
+        ((WRONG, None, None), Verdict.FLAKY, ["run", "run", "restart", "run", "restart"]),
+    ],
+)
+def test_a_process_is_kept_for_what_fails_twice_in_the_same_way(
+    script: tuple[Run | None, ...], verdict: Verdict, runs: list[str]
+) -> None:
+    """If that is asked for; anything else gets a process of its own as before."""
+    role = Scripted(*script)
+    bench = Bench(role, IDENTITY, SPECIFICATION, keeps=True)
+    entry = bench.judge(SPECIFICATION.cases["ret.value.zero"])
+    assert entry.verdict is verdict
+    assert role.log == ["ret.value.zero" if name == "run" else name for name in runs]
 
 
 def test_a_fail_whose_second_run_meets_a_fault_is_an_error() -> None:

@@ -85,6 +85,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "show it",
     )
     parser.add_argument(
+        "--unshown",
+        action="store_true",
+        help="put to each mutant also those cases of its requirements that no mutant has turned "
+        "red yet, the one after the other until one does",
+    )
+    parser.add_argument(
+        "--sample",
+        type=_part,
+        metavar="N",
+        help="how many unrelated cases are put to each mutant",
+    )
+    parser.add_argument(
         "--check",
         action="store_true",
         help="run nothing: check that each mutant fits the reference, that the record is up to "
@@ -163,10 +175,18 @@ def _chosen(mutants: Mapping[str, Mutant], arguments: argparse.Namespace) -> lis
         if name not in mutants and name not in {one.area.lower() for one in mutants.values()}:
             areas = " ".join(sorted({one.area.lower() for one in mutants.values()}))
             raise UsageError(f"--mutant {name}: there is none; areas with mutants: {areas}")
+    asked = arguments.mutant or ["all"]
+
+    def place(name: str) -> int:
+        """Where it is asked for: what is named first is tried first."""
+        mutant = mutants[name]
+        names = (name, mutant.area.lower(), "all")
+        return min((asked.index(one) for one in names if one in asked), default=-1)
+
     wanted = [
-        mutant
-        for name, mutant in sorted(mutants.items())
-        if not arguments.mutant or {name, mutant.area.lower()} & set(arguments.mutant)
+        mutants[name]
+        for name in sorted(mutants, key=lambda name: (place(name), name))
+        if place(name) >= 0
     ]
     first, every = arguments.shard
     if arguments.part:
@@ -181,7 +201,7 @@ def _plan(
     arguments: argparse.Namespace,
 ) -> Plan:
     whole = arguments.whole or arguments.all
-    sample = WHOLE_SAMPLE if whole else QUICK_SAMPLE
+    sample = arguments.sample or (WHOLE_SAMPLE if whole else QUICK_SAMPLE)
     recording = recordings.read(recordings.shipped().read_text(encoding="utf-8"))
     values = {}
     for name in sorted({mutant.target for mutant in mutants.values()}):
@@ -200,8 +220,16 @@ def _plan(
             for name, recorded in recording.items()
         },
         whole=whole,
+        unshown=_unshown(mutants, known, specification) if arguments.unshown else set(),
         sample=None if arguments.all else sample,
     )
+
+
+def _unshown(
+    mutants: Mapping[str, Mutant], known: record.Record, specification: Specification
+) -> set[str]:
+    covered, _ = record.coverage(known, mutants, specification)
+    return {*covered.by_doctor, *covered.missing}
 
 
 def _check(

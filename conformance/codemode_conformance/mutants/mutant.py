@@ -86,6 +86,17 @@ def shows(case: Case, failed: Collection[str], requirement: str, layer: str) -> 
     return case.requirements.get(layer) == requirement
 
 
+def shown_by(
+    mutant: Mutant, red: Mapping[str, Collection[str]], cases: Mapping[str, Case]
+) -> set[str]:
+    """Which of the `red` cases, by their failed layers, were so for what the mutant breaks."""
+    return {
+        name
+        for name, failed in red.items()
+        if any(shows(cases[name], failed, *pair) for pair in mutant.pairs)
+    }
+
+
 def reference() -> Path:
     """The folder of the reference package, which is found and never imported."""
     found = find_spec(PACKAGE)

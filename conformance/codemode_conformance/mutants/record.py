@@ -6,7 +6,6 @@ as long as neither the mutant nor the case has changed.
 
 from __future__ import annotations
 
-import fnmatch
 import json
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_spec.documents import read_document
 from codemode_spec.failures import Problem
 
-from codemode_conformance.mutants.mutant import DIGITS, shows
+from codemode_conformance.mutants import reasons
+from codemode_conformance.mutants.mutant import DIGITS, shown_by, shows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,6 @@ CLASSES: Final = ("containment", "budgets", "contract")
 """The classes whose every case must have been red."""
 
 RECORD: Final = "caught.json"
-ENGINE_FAULTS: Final = "doctored.yaml"
 AGAIN: Final = "run `cmconf mutants --whole --write --mutant {}`"
 
 
@@ -106,7 +105,7 @@ def text(
             one = fresh[name]
             asked = {*one.related, *one.passed, *one.others}
             red = {case: red[case] for case in red if case not in asked} | one.red
-            passing, unrelated = len(one.passed), len(one.passed) + len(one.others)
+            passing, unrelated = _sample(one, record.mutants.get(name))
         elif red:
             passing, unrelated = record.mutants[name].passing, record.mutants[name].unrelated
         else:
@@ -119,6 +118,14 @@ def text(
     cases = sorted({case for entry in entries.values() for case in entry["red"]})
     digests = {case: specification.digests[case][:DIGITS] for case in cases}
     return _lines({"format": 1, "cases": digests, "mutants": entries})
+
+
+def _sample(result: Result, before: Shown | None) -> tuple[int, int]:
+    """The unrelated cases that passed and that were asked: of the larger sample of this version."""
+    asked = len(result.passed) + len(result.others)
+    if before is not None and before.digest == result.mutant.digest and before.unrelated > asked:
+        return before.passing, before.unrelated
+    return len(result.passed), asked
 
 
 def _lines(data: Mapping[str, Any]) -> str:
@@ -154,50 +161,29 @@ def coverage(
     found: list[Problem] = []
     red: set[str] = set()
     for mutant in mutants.values():
-        red |= record.current(mutant, specification).keys()
+        red |= shown_by(mutant, record.current(mutant, specification), specification.cases)
         for requirement, layer in record.missing(mutant, specification):
             reason = f"no case is recorded that fails in {layer}; {AGAIN.format(mutant.name)}"
             found.append(Problem(RECORD, f"{mutant.name}/{requirement}", reason))
-    reasons, at_most, problems = _engine_faults(specification)
-    found += problems
+    known = reasons.read(specification, place() / reasons.DOCTORED)
+    found += known.problems
     ids = [case.id for case in specification.cases.values() if _is_of(case, specification)]
     covered = Coverage(
         by_mutant=tuple(case for case in ids if case in red),
-        by_doctor={case: reasons[case] for case in ids if case not in red and case in reasons},
-        missing=tuple(case for case in ids if case not in red and case not in reasons),
+        by_doctor={case: known.why[case] for case in ids if case not in red and case in known.why},
+        missing=tuple(case for case in ids if case not in red and case not in known.why),
     )
-    for case in red & reasons.keys():
-        found.append(Problem(ENGINE_FAULTS, case, "a mutant turns it red; take it out"))
-    if len(covered.missing) > at_most:
+    for case in sorted(red & known.why.keys()):
+        found.append(Problem(reasons.DOCTORED, case, "a mutant turns it red; take it out"))
+    if len(covered.missing) > known.at_most:
         reason = (
             f"{len(covered.missing)} cases were turned red by doctored outcomes alone, and have no "
-            f"reason; at most {at_most} may be: add mutants, or say why there can be none"
+            f"reason; at most {known.at_most} may be: add mutants, or say why there can be none"
         )
-        found.append(Problem(ENGINE_FAULTS, "at_most", reason))
+        found.append(Problem(reasons.DOCTORED, "at_most", reason))
     return covered, found
 
 
 def _is_of(case: Case, specification: Specification) -> bool:
     requirements = specification.requirements
     return any(requirements[name].klass in CLASSES for name in case.requirements.values())
-
-
-def _engine_faults(specification: Specification) -> tuple[dict[str, str], int, list[Problem]]:
-    """Why no mutant of the reference can break a case, and how many cases may lack one and both.
-
-    A trailing `*` of a case is any variant.
-    """
-    path = place() / ENGINE_FAULTS
-    reasons: dict[str, str] = {}
-    found: list[Problem] = []
-    data = read_document(path, path.name)
-    for group in data["groups"]:
-        for pattern in group["cases"]:
-            matching = fnmatch.filter(specification.cases, pattern)
-            if not matching:
-                found.append(Problem(path.name, pattern, "there is no such case"))
-            for case in matching:
-                if case in reasons:
-                    found.append(Problem(path.name, case, "it stands twice"))
-                reasons[case] = group["why"]
-    return reasons, data["at_most"], found

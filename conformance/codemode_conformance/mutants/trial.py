@@ -13,7 +13,7 @@ from codemode_conformance.applicability import obstacle
 from codemode_conformance.failures import ConformanceError
 from codemode_conformance.install import Installed
 from codemode_conformance.mutants.copy import mutated
-from codemode_conformance.mutants.mutant import shows
+from codemode_conformance.mutants.mutant import shown_by, shows
 from codemode_conformance.roles import role_of
 from codemode_conformance.running import Bench
 from codemode_conformance.target import find_target
@@ -44,9 +44,10 @@ class Plan:
     """What is put to each mutant.
 
     `package` is the reference; `known` names the cases that caught a mutant before, which come
-    first. With `whole`, no case of its requirements is left out once it is caught. `sample` is the
-    number of unrelated cases, of those that take no longer than `slowest_ms` as far as `took_ms`
-    tells; None takes every one.
+    first. With `whole`, no case of its requirements is left out once it is caught; nor are those in
+    `unshown`, which no mutant has turned red: they come before all others, and leave the set with
+    the first mutant that does. `sample` is the number of unrelated cases, of those that take no
+    longer than `slowest_ms` as far as `took_ms` tells; None takes every one.
     """
 
     specification: Specification
@@ -55,6 +56,7 @@ class Plan:
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     took_ms: Mapping[str, float] = field(default_factory=dict)
     whole: bool = False
+    unshown: set[str] = field(default_factory=set)
     sample: int | None = QUICK_SAMPLE
     slowest_ms: float = 200.0
 
@@ -117,6 +119,7 @@ def run(mutant: Mutant, plan: Plan) -> Result:
         result.fault = str(error)
     except Exception as error:  # noqa: BLE001  one mutant must not end the others
         result.fault = f"a fault of the suite itself: {type(error).__name__}: {error}"
+    plan.unshown.difference_update(shown_by(mutant, result.red, plan.specification.cases))
     result.seconds = time.monotonic() - started
     return result
 
@@ -130,11 +133,11 @@ def _put(mutant: Mutant, plan: Plan, copy: Copy, result: Result) -> None:
             for case in specification.cases.values()
             if obstacle(case, identity, mutant.role) is None
         ]
-        bench = Bench(role, identity, specification)
+        bench = Bench(role, identity, specification, keeps=True)
         for case in _related(mutant, plan, asked):
             # A case that could only show what was shown already waits for a whole run.
-            missed = result.missed
-            if plan.whole or any(shows(case, case.requirements, *pair) for pair in missed):
+            wanted = mutant.pairs if case.id in plan.unshown else result.missed
+            if plan.whole or any(shows(case, case.requirements, *pair) for pair in wanted):
                 result.related.append(case.id)
                 _judge(bench, role, case, result)
         for case in _unrelated(mutant, plan, asked):
@@ -147,7 +150,12 @@ def _put(mutant: Mutant, plan: Plan, copy: Copy, result: Result) -> None:
 def _installed(mutant: Mutant, plan: Plan, copy: Copy) -> Installed:
     """The reference's own target, whose processes find the copy before what is installed."""
     target = find_target(mutant.target)
-    path = {"PYTHONPATH": str(copy.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    path = {
+        "PYTHONPATH": str(copy.folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # Made by its first start from the changed sources, and used by all others.
+        "CODEMODE_WORKER_PROGRAM": str(copy.folder / "worker.pyc"),
+    }
 
     def beside(command: Command | None) -> Command | None:
         return command and dataclasses.replace(command, env={**command.env, **path})
@@ -166,13 +174,18 @@ def _installed(mutant: Mutant, plan: Plan, copy: Copy) -> Installed:
 
 
 def _related(mutant: Mutant, plan: Plan, asked: list[Case]) -> Iterator[Case]:
-    """The cases of its requirements: those that caught it before, then the short ones."""
+    """The cases of its requirements: the unshown, those that caught it before, then short ones."""
     known = plan.known.get(mutant.name, ())
     claiming = mutant.claiming({case.id: case for case in asked})
 
-    def order(case: Case) -> tuple[int, float, str]:
+    def order(case: Case) -> tuple[bool, int, float, str]:
         place = known.index(case.id) if case.id in known else len(known)
-        return place, plan.took_ms.get(case.id, plan.slowest_ms), case.id
+        return (
+            case.id not in plan.unshown,
+            place,
+            plan.took_ms.get(case.id, plan.slowest_ms),
+            case.id,
+        )
 
     yield from sorted(claiming, key=order)
 
