@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,13 +121,17 @@ class Fault:
     text: str
 
 
+OFFERED: Final = "offered"
+"""Instead of "none" in `effective`: there is no limit until the host sets one, which it can."""
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """Everything seen for one case on one target.
 
     `unsupported` is set when the target could not be asked (with the reason); `runs` are the runs
     of the case in order of their start, `then` the follow-ups, `after` the health afterwards.
-    `effective` is what the target says of each row: a number, "none" or "unknown".
+    `effective` is what the target says of each row: a number, "none" or "unknown", or OFFERED.
     """
 
     case: str

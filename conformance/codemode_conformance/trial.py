@@ -17,6 +17,7 @@ from codemode_conformance.failures import HarnessError
 from codemode_conformance.layers import describe
 from codemode_conformance.leaks import HOST_PATH, HOST_PLACE, leaks_of
 from codemode_conformance.observation import (
+    OFFERED,
     CanaryHit,
     End,
     Fault,
@@ -145,7 +146,11 @@ class Trial:
         numbers = numbers_of(answer["effective"])
         self._adapter.watch(numbers.get("memory_bytes"))
         numbers[WRAPPER] = self._wrapper_bytes()
-        named = {row: entry["value"] for row, entry in answer["effective"].items()}
+        offered = dict.fromkeys(self._adapter.identity.settable, OFFERED)
+        named = {
+            row: offered.get(row, "none") if entry["value"] == "none" else entry["value"]
+            for row, entry in answer["effective"].items()
+        }
         self._seen.effective = named | {WRAPPER: numbers[WRAPPER]}
         sessions = [int(answer["s"])]
         try:
