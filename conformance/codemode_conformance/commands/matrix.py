@@ -32,6 +32,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "run or believed beyond its verdicts.",
     )
     parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT", help="a JSON report")
+    parser.add_argument(
+        "--lead", type=Path, metavar="TEXT", help="a text file: paragraphs that the pages begin with"
+    )
     for form in FORMS:
         parser.add_argument(f"--{form}", type=Path, metavar="PATH", help=f"write it as {form}")
     parser.add_argument(
@@ -46,7 +49,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if len(arguments.reports) > MOST_REPORTS:
         raise UsageError(f"at most {MOST_REPORTS} reports stand side by side")
     earlier = None if arguments.since is None else changes.earlier(arguments.since)
-    found = joining.matrix([reading.read(path) for path in arguments.reports])
+    lead = [] if arguments.lead is None else reading.paragraphs(arguments.lead)
+    found = joining.matrix([reading.read(path) for path in arguments.reports], lead)
     written = 0
     for form, render in FORMS.items():
         path = getattr(arguments, form)
