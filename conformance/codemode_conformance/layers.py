@@ -9,7 +9,7 @@ from codemode_spec import load_tables
 from codemode_spec.expectations import UNSET
 
 from codemode_conformance.compare import SHOWN, same_json, show
-from codemode_conformance.observation import End
+from codemode_conformance.observation import OFFERED, End
 from codemode_conformance.verdicts import PASSED, Finding, Verdict, failed
 
 if TYPE_CHECKING:
@@ -325,7 +325,7 @@ def evidence(
     if legal.record is not None and not within(legal.record, run.evidence):
         return failed(f"on record: {show(dict(legal.record))}", show(run.evidence), "the record")
     limits = [effective.get(row, "unknown") for row in legal.limited]
-    if not limits or any(isinstance(limit, int | float) for limit in limits):
+    if not limits or any(isinstance(limit, int | float) or limit == OFFERED for limit in limits):
         return PASSED
     if "unknown" in limits:
         return Finding(Verdict.UNTESTABLE, "the documentation names no number")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,15 +145,19 @@ class Fault:
     text: str
 
 
+OFFERED: Final = "offered"
+"""Instead of "none" in `effective`: there is no limit until the host sets one, which it can."""
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """Everything seen for one case on one target.
 
     `unsupported` is set when the target could not be asked (with the reason); `runs` are the runs
     of the case in order of their start, `then` the follow-ups, `after` the health afterwards.
-    `effective` is what the target says of each row: a number, "none" or "unknown". `level` is that
-    of what was seen of worker processes, with the reason if it is not A; empty if none were asked.
-    `traced` says that the target was followed by a tracer.
+    `effective` is what the target says of each row: a number, "none" or "unknown", or OFFERED.
+    `level` is that of what was seen of worker processes, with the reason if it is not A; empty if
+    none were asked. `traced` says that the target was followed by a tracer.
     """
 
     case: str

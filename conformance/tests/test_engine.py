@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 from codemode_conformance.engine import Engine
 from codemode_conformance.layers import SIDE_CHANNELS
-from codemode_conformance.observation import Call, CanaryHit, End, Health, Observation, Value
+from codemode_conformance.observation import (
+    OFFERED,
+    Call,
+    CanaryHit,
+    End,
+    Health,
+    Observation,
+    Value,
+)
 from codemode_spec.cases import Case
 
 MakeEngine = Callable[..., Engine]
@@ -407,6 +415,16 @@ def test_a_row_that_was_set_and_did_not_change_is_a_fault(
     assert fault is not None
     assert fault.side == "adapter"
     assert fault.text == "it was told wall_time_ms = 300, and opened a session with 30000"
+
+
+def test_a_limit_that_is_absent_and_can_be_set_is_offered(
+    fake_engine: MakeEngine, case_of: MakeCase
+) -> None:
+    """Only what nobody can limit is documented as absent."""
+    none = {"value": "none", "from": "documented"}
+    engine = fake_engine({"effective": {"wall_time_ms": none, "memory_bytes": none}})
+    effective = engine.run(case_of()).observation.effective
+    assert effective == {"wall_time_ms": OFFERED, "memory_bytes": "none", "wrapper_bytes": 0}
 
 
 def test_a_prelude_that_is_no_text_is_a_fault_of_the_adapter(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ("session", Health.UNHEALTHY, None),
         ("all", Health.UNHEALTHY, None),
         ("short", Health.UNHEALTHY, "surroundings"),
+        ("barely", Health.UNHEALTHY, "surroundings"),
     ],
 )
 def test_a_late_next_program_is_judged_by_what_else_works(

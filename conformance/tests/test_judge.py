@@ -8,7 +8,16 @@ import codemode_spec
 import pytest
 from codemode_conformance.doctor import correct
 from codemode_conformance.judge import Standing, judge, unasked
-from codemode_conformance.observation import CanaryHit, End, Fault, Health, Observation, Run, Value
+from codemode_conformance.observation import (
+    OFFERED,
+    CanaryHit,
+    End,
+    Fault,
+    Health,
+    Observation,
+    Run,
+    Value,
+)
 from codemode_conformance.selftest import ALL_CLAIMED
 from codemode_conformance.verdicts import CaseVerdict, Verdict
 
@@ -232,3 +241,10 @@ def test_a_limit_with_a_fraction_is_a_limit() -> None:
     assert verdict(ready, limited)["evidence"] is Verdict.PASS
     absent = replace(observation, effective={**ROWS, "wall_time_ms": "none"})
     assert verdict(ready, absent)["evidence"] is Verdict.FAIL
+
+
+def test_a_limit_that_the_host_can_set_is_a_limit() -> None:
+    """CM-POL-001: there is none by default, but nobody has to run without one."""
+    ready, observation = seen("pol.limited.wall-time")
+    offered = replace(observation, effective={**ROWS, "wall_time_ms": OFFERED})
+    assert verdict(ready, offered)["evidence"] is Verdict.PASS

@@ -32,6 +32,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "run or believed beyond its verdicts.",
     )
     parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT", help="a JSON report")
+    parser.add_argument(
+        "--lead", type=Path, metavar="TEXT", help="a text file: paragraphs that the pages begin with"
+    )
     for form in FORMS:
         parser.add_argument(f"--{form}", type=Path, metavar="PATH", help=f"write it as {form}")
     parser.add_argument(
@@ -46,10 +49,11 @@ def execute(arguments: argparse.Namespace) -> int:
     if len(arguments.reports) > MOST_REPORTS:
         raise UsageError(f"at most {MOST_REPORTS} reports stand side by side")
     earlier = None if arguments.since is None else changes.earlier(arguments.since)
+    lead = [] if arguments.lead is None else reading.paragraphs(arguments.lead)
     reports = [report for path in arguments.reports for report in reading.read_all(path)]
     if not reports:
         raise UsageError("none of the reports is of a role that was run")
-    found = joining.matrix(reports)
+    found = joining.matrix(reports, lead)
     written = 0
     for form, render in FORMS.items():
         path = getattr(arguments, form)

@@ -73,6 +73,8 @@ def _head(matrix: Mapping[str, Any]) -> Iterator[str]:
     yield "<button id='theme' class='needs-script' hidden>light / dark</button></header>"
     for paragraph in words.READING:
         yield f"<p class='lead'>{paragraph}</p>"
+    for paragraph in words.lead(matrix):
+        yield f"<p class='lead'>{for_html(paragraph)}</p>"
     yield "<nav><a href='#overview'>Overview</a><a href='#choices'>Declared choices</a>"
     yield "<a href='#areas'>Areas</a><a href='#requirements'>Requirements</a>"
     yield "<a href='#targets'>Each implementation</a></nav>"
@@ -101,6 +103,7 @@ def _overview(matrix: Mapping[str, Any]) -> Iterator[str]:
     yield "<h2 id='overview'>Overview</h2>"
     yield "<p class='soft'>What held, of what was judged: layers of cases, by class.</p>"
     head = ["<th>implementation</th>", "<th>programs</th>", "<th>isolation</th>", "<th>met</th>"]
+    head += ["<th class='why'>causes of failures</th>"]
     head += [f"<th class='n'>{for_html(name)}</th>" for name in classes]
     head += ["<th class='n'>not asked</th>", "<th class='n'>time</th>", "<th>run</th>"]
 
@@ -110,6 +113,7 @@ def _overview(matrix: Mapping[str, Any]) -> Iterator[str]:
             f"<td>{for_html(', '.join(target['language']))}</td>",
             f"<td>{for_html(target['alternatives'].get('isolation', 'not declared'))}</td>",
             f"<td class='level level-{for_html(target['level'])}'>{told(target['level'])}</td>",
+            f"<td class='why'>{for_html(words.causes(target))}</td>",
         ]
         cells += [_held(target["classes"].get(name, {})) for name in classes]
         asked = target["cases"].get("unsupported", 0)
@@ -217,6 +221,12 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
     yield f"<p class='soft'>{for_html(target['role'])} role, {languages} programs, run in "
     yield f"{target['seconds']:.0f} s on {for_html(words.place(target))}, "
     yield f"{for_html(target['started'][:10])}. Cases: {for_html(counts)}.</p>"
+    if target.get("note"):
+        yield f"<p>{for_html(target['note'])}</p>"
+    read = target.get("passes_read", [])
+    if read:
+        yield f"<p class='soft'>Of what holds, {len(read)} cases were read message by message too: "
+        yield f"{for_html(target['passes_how'])}</p>"
     if not target["failures"]:
         yield "<p>No failure was seen.</p></section>"
         return
@@ -227,7 +237,9 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
             more = f" <a href='{for_html(link)}' rel='noreferrer'>documentation</a>" if link else ""
             kind = finding["kind"]
             title = f"<span class='kind kind-{kind}'>{words.KINDS[kind]}</span> "
-            yield from _failures(f"{title}{for_html(finding['text'])}{more}", found)
+            how = finding.get("how", "")
+            sure = f" <span class='soft'>Confirmed by: {for_html(how)}</span>" if how else ""
+            yield from _failures(f"{title}{for_html(finding['text'])}{more}{sure}", found)
     rest = [entry for entry in target["failures"] if entry["finding"] is None]
     if rest:
         yield from _failures(f"<span class='kind'></span> {words.UNCONFIRMED}", rest)

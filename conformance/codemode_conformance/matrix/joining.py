@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.escape import for_shell
 from codemode_conformance.failures import ConformanceError, UsageError
-from codemode_conformance.matrix.findings import findings_of
+from codemode_conformance.matrix.findings import Confirmation, confirmation_of
 from codemode_conformance.outcomes import suite_version
 from codemode_conformance.target import FILE_NAME, SHIPPED, load_target
 from codemode_conformance.verdicts import WORST_FIRST, Verdict
@@ -32,8 +32,10 @@ _PLACE: Final = re.compile(
 _PINS: Final = ("suite_version", "spec_revision", "cases_digest")
 
 
-def matrix(reports: Sequence[Report]) -> dict[str, Any]:
+def matrix(reports: Sequence[Report], lead: Sequence[str] = ()) -> dict[str, Any]:
     """The matrix of these reports, in the order in which they are given.
+
+    `lead` are paragraphs about the runs, from who made them.
 
     UsageError where two are of the same target and role, or not of the same cases.
     """
@@ -49,6 +51,7 @@ def matrix(reports: Sequence[Report]) -> dict[str, Any]:
         "suite_version": suite_version(),
         "spec_revision": first.text("spec_revision"),
         "cases_digest": first.text("cases_digest"),
+        "lead": list(lead),
         "areas": {area: titles.get(area, "") for area in sorted(_areas(reports))},
         "targets": shown,
         "requirements": _requirements(reports, [target["key"] for target in shown]),
@@ -85,7 +88,8 @@ def _areas(reports: Iterable[Report]) -> set[str]:
 
 def _target(report: Report, key: str) -> dict[str, Any]:
     shipped = _shipped(report)
-    findings = findings_of(report.name, report.version) if shipped else ()
+    known = confirmation_of(report.name, report.version) if shipped else Confirmation()
+    findings = known.findings
     identity = report.table("target", "identity")
     failures = [_failure(report, layer, findings, shipped) for layer in report.layers]
     platform = report.table("platform")
@@ -109,10 +113,15 @@ def _target(report: Report, key: str) -> dict[str, Any]:
         "classes": _counted(report.layers, lambda layer: layer.klass),
         "areas": _counted(report.layers, lambda layer: layer.case.split(".")[0].upper()),
         "cases": _cases(report.layers),
+        "confirmed": known.confirmed,
+        "note": known.note,
+        "passes_read": list(known.passes),
+        "passes_how": known.passes_how,
         "findings": [
             {
                 "kind": one.kind,
                 "text": one.text,
+                "how": one.how,
                 **({"link": one.link} if one.link else {}),
             }
             for one in findings

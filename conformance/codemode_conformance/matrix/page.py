@@ -39,6 +39,9 @@ def _page(matrix: Mapping[str, Any]) -> Iterator[str]:
     for paragraph in words.READING:
         yield ""
         yield paragraph
+    for paragraph in words.lead(matrix):
+        yield ""
+        yield prose(paragraph)
     yield "\n## Overview\n"
     classes = words.classes(matrix)
     head = [
@@ -47,6 +50,7 @@ def _page(matrix: Mapping[str, Any]) -> Iterator[str]:
         "programs",
         "isolation",
         "met",
+        "causes of failures",
         *classes,
         "not asked",
         "time",
@@ -59,7 +63,7 @@ def _page(matrix: Mapping[str, Any]) -> Iterator[str]:
             for_markdown(target["version"]),
             ", ".join(map(for_markdown, target["language"])),
         ]
-        cells += [for_markdown(chosen), told(target["level"])]
+        cells += [for_markdown(chosen), told(target["level"]), words.causes(target)]
         for name in classes:
             held, of = words.judged(target["classes"].get(name, {}))
             cells.append(f"{held} / {of}" if of else "not claimed")
@@ -105,7 +109,13 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
     home = target["homepage"]
     counts = ", ".join(f"{number} {name}" for name, number in target["cases"].items())
     link = f" <{home}>" if home.startswith("https://") and not set(home) & set("<> ") else ""
-    yield f"{prose(target['title'])}{link}: {counts} cases."
+    yield f"{prose(target['title'])}{link}: {counts} cases. {prose(target.get('note', ''))}".rstrip()
+    read = target.get("passes_read", [])
+    if read:
+        yield (
+            f"\nOf what holds, {len(read)} cases were read message by message too: "
+            f"{prose(target['passes_how'])}"
+        )
     if not target["failures"]:
         yield "\nNo failure was seen."
         return
@@ -117,10 +127,10 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
         if found:
             kind = words.KINDS.get(finding["kind"], "")
             cases = len({entry["case"] for entry in found})
-            rows.append(
-                [kind, prose(finding["text"]), str(cases), for_markdown(found[0]["reproduce"])]
-            )
-    yield from _table(["kind", "cause", "cases", "run one"], rows)
+            how = prose(finding.get("how", ""))
+            line = for_markdown(found[0]["reproduce"])
+            rows.append([kind, prose(finding["text"]), how, str(cases), line])
+    yield from _table(["kind", "cause", "confirmed by", "cases", "run one"], rows)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

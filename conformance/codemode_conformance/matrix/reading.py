@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 MOST_BYTES: Final = 64 << 20
+MOST_LEAD: Final = 8_192
 MOST_TEXT: Final = 2_000
 """Characters of one text of a report that are kept."""
 
@@ -100,6 +101,19 @@ def read_all(path: Path) -> list[Report]:
     if isinstance(data, dict) and ROLES in data:
         return [reader.report(part) for part in reader.parts(data)]
     return [reader.report(data)]
+
+
+def paragraphs(path: Path) -> list[str]:
+    """The paragraphs of a text file, which empty lines part; UsageError says what is wrong."""
+    try:
+        if path.stat().st_size > MOST_LEAD:
+            raise UsageError(f"{path}: at most {MOST_LEAD} bytes stand at the head of a page")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; give the path of a text file") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: no text in UTF-8; give a text file") from None
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
 class _Reader:

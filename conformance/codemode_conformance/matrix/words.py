@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_conformance.matrix.joining import LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 TITLE: Final = "Implementations side by side"
 READING: Final = (
@@ -19,8 +19,8 @@ asked more, so counts of different columns do not compare.""",
 There is no score. What counts is which requirements matter to you, and whether they hold.""",
     """\
 A failure names a promise of the specification that was seen broken, twice, in one place and one \
-version. Some are design choices that an author made knowingly and documents; they are marked. \
-Every failure has a line that reproduces it.""",
+version, and has a line that reproduces it. Its cause tells whether it is a fault, a design choice, \
+or true only of the place where it was run.""",
     """\
 An implementation is run in one process on one machine, as its documentation shows it, with the \
 limits that it has by default or that a case sets. A platform around it may add protection that is \
@@ -49,12 +49,62 @@ KINDS: Final = {
     "design": "design choice",
     "place": "where it was run",
 }
+COUNTED: Final = {
+    "fault": ("fault", "faults"),
+    "design": ("design choice", "design choices"),
+    "place": ("matter of the place", "matters of the place"),
+}
 KIND_MEANING: Final = {
     "fault": "it contradicts what was promised or breaks the host",
     "design": "done knowingly, and documented",
     "place": "true of the place where it was run, not of every place",
 }
 UNCONFIRMED: Final = "Not looked at by hand yet"
+
+
+def lead(matrix: Mapping[str, Any]) -> list[str]:
+    """The paragraphs that are about these runs, the last one about what was confirmed."""
+    failures = [(t, entry) for t in matrix["targets"] for entry in t["failures"]]
+    return [*matrix.get("lead", ()), confirmed(failures)] if failures else [*matrix.get("lead", ())]
+
+
+def confirmed(failures: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
+    """How many of the failing cases have a cause that somebody confirmed by hand, and when."""
+    cases = {(target["key"], entry["case"]) for target, entry in failures}
+    bare = {(t["key"], entry["case"]) for t, entry in failures if entry["finding"] is None}
+    found = sorted({t.get("confirmed", "") for t, e in failures if e["finding"] is not None} - {""})
+    by_hand = f"confirmed by hand, without the suite, by {found[-1]}" if found else ""
+    if not bare:
+        return f"The cause of each of the {len(cases)} failures of cases was {by_hand}."
+    if not found:
+        return f"No cause of the {len(cases)} failures of cases was confirmed by hand."
+    most = len(cases) - len(bare)
+    return (
+        f"Of the {len(cases)} failures of cases, the causes of {most} were {by_hand}; "
+        f"{len(bare)} were not looked at by hand."
+    )
+
+
+def causes(target: Mapping[str, Any]) -> str:
+    """The causes of a target's failures, counted by kind, and its failing cases."""
+    numbers = {entry["finding"] for entry in target["failures"]}
+    parts = []
+    for kind, (one, more) in COUNTED.items():
+        count = sum(
+            number in numbers and finding["kind"] == kind
+            for number, finding in enumerate(target["findings"])
+        )
+        if count:
+            parts.append(f"{count} {one if count == 1 else more}")
+    bare = len({entry["case"] for entry in target["failures"] if entry["finding"] is None})
+    if bare:
+        parts.append(f"{bare} not looked at")
+    return ", ".join(parts) or "none"
+
+
+def failing(target: Mapping[str, Any]) -> int:
+    """How many of its cases failed."""
+    return len({entry["case"] for entry in target["failures"]})
 
 
 def judged(counts: Mapping[str, int]) -> tuple[int, int]:

@@ -133,7 +133,7 @@ def snapshot(value: Any, rules: Rules) -> Snapshot:
         return Snapshot(present=False)
     found: list[tuple[tuple[str | int, ...], str]] = []
     copied = _copy(value, (), rules, found)
-    if found and rules.alternatives["values"] == "structured":
+    if found and rules.alternatives["values"] != "json":
         return Snapshot(copied, odd=tuple(found))  # of a size that no rule gives
     if found:
         return Snapshot(fault="not_json")
@@ -153,7 +153,7 @@ def _copy(
 ) -> Any:
     if len(path) > rules.policy["value_depth"]:
         return value  # too deep already; whatever is below makes no difference
-    json = rules.alternatives["values"] == "json"
+    json = rules.alternatives["values"] != "structured"
     if isinstance(value, Reads):
         return value.read()
     if isinstance(value, ToJson) and json:

@@ -47,6 +47,15 @@ const workerd = new Miniflare({
 });
 await workerd.ready;
 
+async function dispatch(body) {
+  try {
+    return await (await workerd.dispatchFetch("http://worker/", { method: "POST", body })).json();
+  } catch (error) { // the runtime is gone, and this process stands for it
+    console.error(`workerd is gone: ${error.message}`);
+    process.exit(70);
+  }
+}
+
 function open(policy, ops) {
   const fields = Object.keys(policy).filter((row) => policy[row] === null);
   if (fields.length) return { unsupported: fields };
@@ -58,8 +67,7 @@ function open(policy, ops) {
     async run(source, _, call, { r }) {
       calls.set(r, call);
       const body = JSON.stringify({ r, source, timeout: policy.wall_time_ms, ops: ops.map(({ name }) => name) });
-      const response = await workerd.dispatchFetch("http://worker/", { method: "POST", body });
-      const { result, error, logs } = await response.json();
+      const { result, error, logs } = await dispatch(body);
       calls.delete(r);
       if (error === undefined) return { ok: true, ...result, logs }; // marked in the Worker already
       return failed(CATEGORIES.find(([pattern]) => pattern.test(error.message))?.[1] ?? "script", error, { logs });

@@ -106,7 +106,7 @@ class Session:
         if answer.structured_content is not None:
             return ok(answer.structured_content)
         if not answer.content:
-            return ok()
+            return ok(None)  # what a Python program without a value gives; the same came of `[]`
         if isinstance(self.provider.noted, str):
             return ok(text)
         try:

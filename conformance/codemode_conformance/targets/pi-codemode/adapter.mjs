@@ -55,6 +55,6 @@ serve({
   alternatives: {
     script_style: "async", source_form: "function_body", undefined_result: "absent", nested_undefined: "omit",
     operation_failure: "throw", host_wait: "counted", isolation: "thread", options: [], late_calls: "cancel",
-    stall: "at_once", memory_error: "catchable", timers: "none", console: "present", values: "json",
+    stall: "at_once", memory_error: "catchable", timers: "none", console: "present", values: "round_trip",
   },
 }, open);

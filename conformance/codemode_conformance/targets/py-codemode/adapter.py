@@ -22,7 +22,7 @@ PRELUDE = (
     "all: (list) => Promise.all(list.map(([name, args]) => codemode[name](args))) };"
 )
 CATEGORIES = (  # of the text of the failure, first match
-    (re.compile(r"^Execution timed out$|Execution timed out after"), "time"),
+    (re.compile(r"^Execution timed out$|^Executor failure: .*valuation timed out after"), "time"),
     (re.compile(r"[Hh]eap limit|out of memory|[Hh]eap exhausted"), "memory"),
     (re.compile(r"^(JavaScript runtime error: .*)?Maximum call stack size exceeded"), "stack"),
 )
