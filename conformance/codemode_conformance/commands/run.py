@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from codemode_spec import Case, Specification
 
+    from codemode_conformance import baseline
     from codemode_conformance.install import Installed
     from codemode_conformance.roles import Role
     from codemode_conformance.verdicts import CaseVerdict
@@ -131,13 +132,13 @@ class _Performance:
         for_it = [case for case in chosen if name in case.roles]
         self._cases, self._plan = planned(for_it, arguments)
 
-    def prepared(self, target: str) -> baselining.Comparison:
+    def prepared(self, target: str) -> baseline.Comparison:
         """The baseline, read before anything is installed or started."""
         comparison = baselining.comparison(self._arguments, target, self._name)
         comparison.finish(self._specification.cases)
         return comparison
 
-    def give(self, comparison: baselining.Comparison, installed: Installed) -> Summary:
+    def give(self, comparison: baseline.Comparison, installed: Installed) -> Summary:
         """Run and print; StartError, ClaimError."""
         arguments, name = self._arguments, self._name
         raw: list[CaseVerdict] = []
