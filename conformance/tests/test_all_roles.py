@@ -16,7 +16,7 @@ from codemode_spec.schemas import problems
 if TYPE_CHECKING:
     from pathlib import Path
 
-ENGINE, WORKER, PARENT = "ret.value.zero", "frm.worker-end-of-input.at-once", "frm.execute"
+ENGINE, WORKER, PARENT = "ret.value.zero", "frm.worker-legal-execute.compact", "frm.execute"
 CASES = [word for case in (ENGINE, WORKER, PARENT) for word in ("--case", case)]
 
 
@@ -164,7 +164,7 @@ def test_what_is_of_one_role_does_not_go_with_all(capsys, words: list[str], told
     ("case", "lines"),
     [
         (ENGINE, ['-> {"m":"run"', '<- {"m":"outcome"']),
-        (WORKER, ["<- noise it exited with 0"]),
+        (WORKER, ['-> frame {"type":"execute","v":1,', '<- frame {"type":"result"']),
         (PARENT, ['<- frame {"type":"execute"', '-> frame {"invocation_id"', '-> {"m":"run"']),
     ],
 )
