@@ -337,7 +337,7 @@ def obstacle() -> str:
                 if tracer.seize(family.pid):
                     family.communicate(b"", ANSWER_SECONDS)
             except subprocess.TimeoutExpired:
-                tracer.lost = tracer.lost or "a traced process does not go on"
+                tracer.lost = "a traced process does not go on"
             finally:
                 tracer.close()
                 family.kill()
