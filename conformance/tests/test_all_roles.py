@@ -24,7 +24,6 @@ def broken(folder: Path) -> Path:
     """The reference with a worker that runs nothing and a parent that is not there."""
     text = (SHIPPED / "reference" / "target.toml").read_text("utf-8")
     for old, new in (
-        ('name = "reference"', 'name = "broken"'),
         ('"${here}/worker.py"', '"-c", "raise SystemExit(1)"'),
         ('"${here}/adapter.py", "--worker"', '"-c", "print()"'),
         ("${here}", str(SHIPPED / "reference")),
