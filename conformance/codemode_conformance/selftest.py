@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Final
 from codemode_spec import DEFAULT_PROFILE, LAYERS, NotApplicable
 from codemode_spec.cases import WRAPPER
 
-from codemode_conformance.doctor import choices, correct, doctored
+from codemode_conformance.doctor import choices, correct
 from codemode_conformance.identity import MODULES
 from codemode_conformance.judge import Standing, judge
 from codemode_conformance.verdicts import CaseVerdict, Verdict
+from codemode_conformance.wrongs import doctored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,7 +16,7 @@ from codemode_spec.schemas import problems
 if TYPE_CHECKING:
     from pathlib import Path
 
-ENGINE, WORKER, PARENT = "ret.value.zero", "frm.worker-end-of-input.at-once", "frm.execute"
+ENGINE, WORKER, PARENT = "ret.value.zero", "frm.worker-legal-execute.compact", "frm.execute"
 CASES = [word for case in (ENGINE, WORKER, PARENT) for word in ("--case", case)]
 
 
@@ -24,7 +24,6 @@ def broken(folder: Path) -> Path:
     """The reference with a worker that runs nothing and a parent that is not there."""
     text = (SHIPPED / "reference" / "target.toml").read_text("utf-8")
     for old, new in (
-        ('name = "reference"', 'name = "broken"'),
         ('"${here}/worker.py"', '"-c", "raise SystemExit(1)"'),
         ('"${here}/adapter.py", "--worker"', '"-c", "print()"'),
         ("${here}", str(SHIPPED / "reference")),
@@ -164,7 +163,7 @@ def test_what_is_of_one_role_does_not_go_with_all(capsys, words: list[str], told
     ("case", "lines"),
     [
         (ENGINE, ['-> {"m":"run"', '<- {"m":"outcome"']),
-        (WORKER, ["<- noise it exited with 0"]),
+        (WORKER, ['-> frame {"type":"execute","v":1,', '<- frame {"type":"result"']),
         (PARENT, ['<- frame {"type":"execute"', '-> frame {"invocation_id"', '-> {"m":"run"']),
     ],
 )

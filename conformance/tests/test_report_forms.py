@@ -33,7 +33,7 @@ def published() -> Any:
 
 def report(role: str = "engine", exit_code: int = 1) -> dict[str, Any]:
     """A report with a case of each verdict, in which every text is as bad as can be."""
-    specification = codemode_spec.load()
+    specification = codemode_spec.shipped()
     names = list(specification.cases)[: len(VERDICTS)]
     cases, requirements = [], {}
     for name, verdict in zip(names, VERDICTS, strict=True):

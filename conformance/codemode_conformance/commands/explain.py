@@ -12,8 +12,9 @@ from codemode_spec.cases import WRAPPER
 from codemode_spec.programs import SCRIPTS
 
 from codemode_conformance.commands.selection import nearest, variants_of
-from codemode_conformance.doctor import choices, correct, doctored
+from codemode_conformance.doctor import choices, correct
 from codemode_conformance.failures import UsageError
+from codemode_conformance.wrongs import doctored
 
 if TYPE_CHECKING:
     import argparse

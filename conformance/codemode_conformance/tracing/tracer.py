@@ -337,10 +337,11 @@ def obstacle() -> str:
                 if tracer.seize(family.pid):
                     family.communicate(b"", ANSWER_SECONDS)
             except subprocess.TimeoutExpired:
-                tracer.lost = tracer.lost or "a traced process does not go on"
+                tracer.lost = "a traced process does not go on"
             finally:
-                tracer.close()
+                tracer.sync()  # ends a tracer that does not answer, so that the family can end
                 family.kill()
                 kin.helpers.discard(family.pid)
         ended = [one for one in tracer.seen() if one.status is not None]
-        return "" if len(ended) == 2 else str(tracer.lost)  # the parent and its child
+        why = str(tracer.lost) or "the system does not tell the tracer of ends"
+        return "" if len(ended) == 2 else why  # the parent and its child
