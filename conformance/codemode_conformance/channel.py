@@ -264,6 +264,8 @@ class Channel:
         elif kind == "outcome":
             self.spoiled = self.spoiled or run.outcome is not None
             run.conclude(message, at)
+            if run.spec.cancel_after_outcome:
+                self._cancel(run)
         elif kind == "progress":
             run.tell(message)
         elif kind == "call_cancelled":

@@ -50,6 +50,8 @@ _HOLDS: Final = {
     "no_core": "no core files",
     "die_with_parent": "no worker once its parent is gone",
     "memory_peak": "a memory peak below the heap and 64 MiB",
+    "none_started": "no worker started for a program that is refused",
+    "kept": "as many workers that wait as pool_min says",
 }
 
 

@@ -321,8 +321,9 @@ class Trial:
     def _note_worker(self, run: LiveRun) -> None:
         """What the workers show; a target that did not start ours was not tested."""
         if self._watch is not None and not run.facts:
-            memory = numbers_of(self._opened["effective"]).get("memory_bytes")
-            run.facts = self._watch.facts(self._adapter.known_workers, memory)
+            numbers = numbers_of(self._opened["effective"])
+            memory, kept = numbers.get("memory_bytes"), numbers.get("pool_min", 0)
+            run.facts = self._watch.facts(self._adapter.known_workers, memory, kept)
             self._watch.workers.clear()
         if self._rig is None:
             return

@@ -43,6 +43,7 @@ PROFILE = TABLES.profiles[NAME]
 # Rows that only operations with a cost are charged to, and those of a case have none.
 PLENTY = 1 << 30
 NOT_CHARGED = {"pages", "snapshots"} & PROFILE.rows.keys()
+POOL = {"pool_min", "pool_idle_ms"} & PROFILE.rows.keys()
 SETTABLE = [name for name in PROFILE.rows if name not in NOT_CHARGED]
 # One lexical line by the style of the programs; the reference's own lookup stays in the path.
 PRELUDES = {
@@ -56,6 +57,7 @@ PRELUDES = {
 AT_ONCE = 4
 # What only some profiles have, and what the harness can ask of them.
 MODULES = {
+    DEFAULT_PROFILE: ["script-api"],
     "inline-sync": [
         *("batch", "evidence", "script-api", "host.history_bytes", "host.hooks"),
         *("host.save_fails", "op.effects", "op.nested", "op.aliases", "op.ceiling", "op.control"),
@@ -79,7 +81,7 @@ IDENTITY: dict[str, Any] = {
         *MODULES.get(NAME, ()),
         *("contract", "op.value", "op.fail", "op.delay", "op.never", "op.native", "op.ledger"),
         *("op.many", "policy.raw", "cancel.native", "call_cancelled", f"parallel.{AT_ONCE}"),
-        *("odd", "raw", *(f"policy.{row}" for row in SETTABLE)),
+        *("host.hardening", "odd", "raw", *(f"policy.{row}" for row in SETTABLE)),
     ],
     "mapping": "typed",
     "sessions": AT_ONCE,
@@ -140,10 +142,14 @@ class Session:
             # The isolation is not to be judged by a filter that any program gets past.
             filtered="filter" in host,
             clock=(lambda: self.seconds) if "clock" in host else time.monotonic,
+            require_hardening="hardening" in host,
+            # A pool only where a case is about it: elsewhere each session would start workers that
+            # nobody uses, hundreds in a run of the suite.
+            started_ahead=None if POOL & set(given) else 0,
         )
         self.effective = {
             name: {"value": "unknown", "from": "documented"}
-            if name in NOT_CHARGED
+            if name in NOT_CHARGED or (name in POOL and not POOL & set(given))
             else {"value": value, "from": "set" if name in given else "documented"}
             for name, value in policy.items()
         }
