@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from codemode_conformance.adapter import Adapter
 
 SESSION_SECONDS: Final = 10.0
-CANCEL_NEWS_SECONDS: Final = 0.3
+CANCEL_NEWS_SECONDS: Final = 1.0
 NOTES: Final = 20
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _ids: Final = itertools.count(1)
@@ -58,6 +58,7 @@ class Channel:
         self._messages: dict[int, dict[str, Any]] = {}
         self._calls = 0
         self._session = 0
+        self._news_over = False
         self._unsupported: str | None = None
 
     def open(
@@ -130,6 +131,8 @@ class Channel:
         ended = [run for run in self.runs.values() if run.phase is Phase.ENDED]
         until = time.monotonic() + CANCEL_NEWS_SECONDS
         self._until(lambda: not any(run.open_calls for run in ended), until)
+        # What is cancelled with its session was not cancelled with its program.
+        self._news_over = True
 
     def kill(self) -> None:
         """End the process by its group."""
@@ -264,11 +267,13 @@ class Channel:
         elif kind == "outcome":
             self.spoiled = self.spoiled or run.outcome is not None
             run.conclude(message, at)
+            if run.spec.cancel_after_outcome:
+                self._cancel(run)
         elif kind == "progress":
             run.tell(message)
         elif kind == "call_cancelled":
             call = run.calls.get(message["c"])
-            if call is not None and call.cancelled is None:
+            if call is not None and call.cancelled is None and not self._news_over:
                 call.cancelled = at
         else:
             self._take_call(run, message, at)

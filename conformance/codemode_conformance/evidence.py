@@ -66,6 +66,8 @@ _HOLDS: Final = {
     "operations": "tools of which none takes programs",
     "small": "less memory than the line",
     "no_process": "no process left once the client has gone",
+    "none_started": "no worker started for a program that is refused",
+    "kept": "as many workers that wait as pool_min says",
 }
 
 

@@ -260,6 +260,10 @@ def calls(run: Run, legal: Outcome) -> Finding:
         most = max((call.overlap for call in run.calls), default=0)
         if most > legal.overlap:
             return failed(f"at most {legal.overlap} calls open at once", f"{most} open at once")
+    if legal.cancelled is not None:
+        given_up = sum(call.cancelled_ms is not None for call in run.calls)
+        if given_up != legal.cancelled:
+            return failed(f"{legal.cancelled} calls cancelled", f"{given_up} cancelled")
     told = progress(run, legal)
     if legal.calls is None or told is not PASSED:
         return told

@@ -353,8 +353,9 @@ class Trial:
             self._work = None
             return
         if self._watch is not None and not run.facts:
-            memory = numbers_of(self._opened["effective"]).get("memory_bytes")
-            run.facts = self._watch.facts(self._adapter.known_workers, memory)
+            numbers = numbers_of(self._opened["effective"])
+            memory, kept = numbers.get("memory_bytes"), numbers.get("pool_min", 0)
+            run.facts = self._watch.facts(self._adapter.known_workers, memory, kept)
             self._level = max(self._level, self._watch.level)
             self._watch.forget()
         if self._rig is None:

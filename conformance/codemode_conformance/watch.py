@@ -91,6 +91,8 @@ class Watch:
             tracer.begin()
         self._pattern = re.compile(pattern)
         self.workers: dict[tuple[int, int], Seen] = {}
+        self._all: dict[tuple[int, int], Seen] = {}
+        self._programs = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._look_on, name="cmconf-watch", daemon=True)
         self._thread.start()
@@ -113,33 +115,46 @@ class Watch:
         if self._tracer is not None:
             self._tracer.begin()
 
-    def left(self, patience: float = PATIENCE_SECONDS) -> list[Seen]:
-        """The workers that are still there when the patience is over, zombies included."""
+    def left(self, patience: float = PATIENCE_SECONDS, kept: int = 0) -> list[Seen]:
+        """The workers that are still there when the patience is over, zombies included.
+
+        It is over early where so many are there as are `kept` for programs that come.
+        """
         until = time.monotonic() + patience
         self._take_followed()
         while True:
             left = [one for one in list(self.workers.values()) if _is_there(one)]
-            if not left or time.monotonic() > until:
+            if len(left) == kept or time.monotonic() > until:
                 return left
             time.sleep(LOOK_SECONDS * 10)
 
-    def facts(self, known: set[tuple[int, int]], memory_bytes: int | None) -> tuple[Fact, ...]:
+    def facts(
+        self, known: set[tuple[int, int]], memory_bytes: int | None, kept: int = 0
+    ) -> tuple[Fact, ...]:
         """What holds of the workers seen; `known` are those of earlier programs, and these then.
 
-        Waits until they are gone. Empty when no worker was seen.
+        Waits until they are gone, all but those that are `kept` for programs that come: which of
+        them was given a program cannot be seen, but for each program one has to end.
         """
-        left = self.left()
+        left = self.left(kept=kept)
         self._take_followed()
         workers = list(self.workers.values())
+        refused = _none_started(workers, known, kept)
         if not workers:
-            return ()
+            return (refused,)
+        self._programs += 1
+        self._all |= self.workers
         again = [one.pid for one in workers if one.identity in known]
+        ended = [one for one in self._all.values() if not _is_there(one)]
+        enough = len(ended) >= self._programs if kept else not again
         known |= set(self.workers)
         return (
-            _fact("fresh", not again, f"process {again[:1]} ran an earlier program"),
-            _fact("gone", not left, f"{len(left)} of {len(workers)} are still there"),
+            _fact("fresh", enough, f"process {again[:1]} ran an earlier program"),
+            _fact("gone", len(left) <= kept, f"{len(left)} of {len(workers)} are still there"),
+            _fact("kept", len(left) == kept, f"{len(left)} wait, and not {kept}"),
+            refused,
             _environment(workers),
-            *_directory(workers),
+            *_directory(workers, left),
             self._descriptors(workers),
             _memory(workers, memory_bytes),
         )
@@ -228,14 +243,24 @@ def _environment(workers: list[Seen]) -> Fact:
     return Fact("empty_environment", State.HOLDS)
 
 
-def _directory(workers: list[Seen]) -> tuple[Fact, Fact]:
+def _none_started(workers: list[Seen], known: set[tuple[int, int]], kept: int) -> Fact:
+    """Whether no worker was seen that was not there before."""
+    if kept or not known:
+        why = "workers are started ahead" if kept else "no worker was ever seen"
+        return Fact("none_started", State.UNOBSERVABLE, why)
+    new = [one.pid for one in workers if one.identity not in known]
+    return _fact("none_started", not new, f"process {new[:1]} was started")
+
+
+def _directory(workers: list[Seen], left: list[Seen]) -> tuple[Fact, Fact]:
     places = [one.directory for one in workers if one.directory is not None]
     if len(places) < len(workers):
         return (
             Fact("own_directory", State.PROTECTED, "the directory of the worker"),
             Fact("directory_removed", State.PROTECTED, "the directory of the worker"),
         )
-    there = [place for place in places if Path(place).is_dir()]
+    used = {one.directory for one in left}
+    there = [place for place in places if place not in used and Path(place).is_dir()]
     own = len(set(places)) == len(places)
     return (
         _fact("own_directory", own, "two workers in one directory"),

@@ -277,6 +277,9 @@ def _ledgers(run: Run, legal: tuple[Outcome, ...]) -> Iterator[tuple[str, str, R
         yield "calls", "another message of progress", replace(run, progress=more)
         if run.progress and 0 not in told:
             yield "calls", "no progress", replace(run, progress=())
+    if any(one.cancelled for one in legal) and run.calls:
+        going_on = tuple(dataclasses.replace(call, cancelled_ms=None) for call in run.calls)
+        yield "calls", "calls that go on", replace(run, calls=going_on)
     overlaps = [one.overlap for one in legal if one.overlap is not None]
     if overlaps:
         call = Call(1, "doctored", Value(present=True), 0.5, overlap=max(overlaps) + 1)

@@ -86,6 +86,7 @@ class Workers:
         self._ahead = ahead
         self._room = room
         self._wanted = ahead.workers
+        self._filled = False
         # One thread for as long as this parent lives: the kernel ties a worker to the life of the
         # thread that started it.
         self._spawner = ThreadPoolExecutor(1, thread_name_prefix="codemode-spawn")
@@ -129,7 +130,9 @@ class Workers:
             if place.worker.status() is None:
                 return place
             place.end()
-        self._wanted = max(self._wanted, min(self._wanted + 1, self._ahead.most))
+        # One that came before any could be started shows no need of more.
+        if self._filled:
+            self._wanted = max(self._wanted, min(self._wanted + 1, self._ahead.most))
         # They count until they are gone.
         if self._ending:
             await asyncio.wait(self._ending)
@@ -200,6 +203,7 @@ class Workers:
         except OSError:
             pass  # Nobody waits for it: the next invocation starts its own, and says why it cannot.
         finally:
+            self._filled = True
             self._filling = None
 
     def _watch(self, place: Place) -> None:

@@ -15,7 +15,7 @@ LAYER_KEYS: Final = {
     "category": ("category",),
     "code": ("error",),
     "value": ("value", "odd", "answers"),
-    "calls": ("calls", "overlap", "progress"),
+    "calls": ("calls", "overlap", "cancelled", "progress"),
     "evidence": ("evidence",),
 }
 """The keys of an expectation that each layer judges; `outcome` is always judged."""

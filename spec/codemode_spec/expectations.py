@@ -52,6 +52,7 @@ class Outcome:
     `message`), `error_has` texts that it has, whatever they say. `canaries` are secrets that must
     not be emitted, `limited` rows of which one must have a limit, `record` parts of the target's
     record of the calls. `progress` is what reached the host in order, or how many messages did.
+    `cancelled` is how many calls the host was told to give up.
     `status` is how the worker exits;
     `frames` names what holds of every frame of the target, `processes` what holds of its workers,
     `messages` what holds of all that a server wrote; `answers` are those to the requests by name.
@@ -71,6 +72,7 @@ class Outcome:
     not_before_ms: int | None = None
     calls: ExpectedCalls | None = None
     overlap: int | None = None
+    cancelled: int | None = None
     progress: tuple[Mapping[str, Any], ...] | int | None = None
     canaries: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
@@ -139,6 +141,7 @@ def _outcome(entry: Mapping[str, Any]) -> Outcome:
         not_before_ms=entry.get("not_before_ms"),
         calls=_calls(entry["calls"]) if "calls" in entry else None,
         overlap=entry.get("overlap"),
+        cancelled=entry.get("cancelled"),
         progress=_progress(entry.get("progress")),
         canaries=tuple(entry.get("evidence", {}).get("canaries", ())),
         limited=tuple(entry.get("evidence", {}).get("limited", ())),

@@ -29,7 +29,8 @@ class RunSpec:
     """One run: its program text and when it starts.
 
     `after_call` is the number of the host call (of all runs of the case) after whose arrival the
-    run starts, 0 at once; `cancel_after_call` and `cancel_after_ms` say when it is cancelled.
+    run starts, 0 at once; `cancel_after_call` and `cancel_after_ms` say when it is cancelled,
+    `cancel_after_outcome` that it is once it has ended.
     `script` holds the steps of the other end where the suite plays it: a worker, a parent or a
     client; `kill_after_call` is the call after which the target itself is killed.
     `options` are those of the run, `advance_ms` how far the scripted clock moves on before it.
@@ -41,6 +42,7 @@ class RunSpec:
     after_call: int = 0
     cancel_after_call: int | None = None
     cancel_after_ms: int | None = None
+    cancel_after_outcome: bool = False
     script: Any = field(default=None, compare=False)
     kill_after_call: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -92,6 +94,7 @@ def run_spec(
     """The run of a resolved entry; NotApplicable without a program for language and style."""
     program = _program(entry, language, alternatives)
     cancel = entry.get("cancel")
+    ended = cancel == "after_outcome"
     at = entry.get("at", "start")
     text = text_of(program)
     script = next((entry[name] for name in SCRIPTS if name in entry), None)
@@ -100,8 +103,9 @@ def run_spec(
         uses_host=not raw and _HOST.search(text) is not None,
         raw=raw,
         after_call=0 if at == "start" else int(at.split()[1]),
-        cancel_after_call=int(cancel.split()[1]) if isinstance(cancel, str) else None,
+        cancel_after_call=int(cancel.split()[1]) if isinstance(cancel, str) and not ended else None,
         cancel_after_ms=cancel["after_ms"] if isinstance(cancel, dict) else None,
+        cancel_after_outcome=ended,
         script=script,
         kill_after_call=int(entry["kill"].split()[1]) if "kill" in entry else None,
         options=entry.get("options", {}),

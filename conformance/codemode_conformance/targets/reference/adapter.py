@@ -42,6 +42,7 @@ NAME = _options.parse_args().profile
 WORKER = [_options.parse_args().worker] if _options.parse_args().worker else None
 PROFILE = TABLES.profiles[NAME]
 PLENTY = 1 << 30
+POOL = {"pool_min", "pool_idle_ms"} & PROFILE.rows.keys()
 SETTABLE = list(PROFILE.rows)
 # One lexical line by the style of the programs; the reference's own lookup stays in the path.
 PRELUDES = {
@@ -55,13 +56,13 @@ PRELUDES = {
 AT_ONCE = 4
 # What only some profiles have, and what the harness can ask of them.
 MODULES = {
-    "process-async": ["snapshots", "op.cost"],
+    "process-async": ["snapshots", "op.cost", "script-api"],
     "inline-sync": [
         *("batch", "evidence", "script-api", "host.history_bytes", "host.hooks"),
         *("host.save_fails", "op.effects", "op.nested", "op.aliases", "op.ceiling", "op.control"),
     ],
     "worker-rpc": [
-        *("read-only", "admission", "script-api", "progress", "options.timeout"),
+        *("read-only", "admission", "script-api", "progress", "server", "options.timeout"),
         *("options.readonly", "op.groups", "op.unstated", "op.control"),
         *("host.filter", "host.clock"),
     ],
@@ -81,7 +82,8 @@ IDENTITY: dict[str, Any] = {
         "op.diagnostics",
         *("contract", "op.value", "op.fail", "op.delay", "op.never", "op.native", "op.ledger"),
         *("op.many", "policy.raw", "cancel.native", "call_cancelled", f"parallel.{AT_ONCE}"),
-        *("odd", "raw", "host.grants", *(f"policy.{row}" for row in SETTABLE)),
+        *("host.hardening", "host.grants", "odd", "raw"),
+        *(f"policy.{row}" for row in SETTABLE),
     ],
     "mapping": "typed",
     "sessions": AT_ONCE,
@@ -143,9 +145,15 @@ class Session:
             # The isolation is not to be judged by a filter that any program gets past.
             filtered="filter" in host,
             clock=(lambda: self.seconds) if "clock" in host else time.monotonic,
+            require_hardening="hardening" in host,
+            # A pool only where a case is about it: elsewhere each session would start workers that
+            # nobody uses, hundreds in a run of the suite.
+            started_ahead=None if POOL & set(given) else 0,
         )
         self.effective = {
-            name: {"value": value, "from": "set" if name in given else "documented"}
+            name: {"value": "unknown", "from": "documented"}
+            if name in POOL and not POOL & set(given)
+            else {"value": value, "from": "set" if name in given else "documented"}
             for name, value in policy.items()
         }
 
