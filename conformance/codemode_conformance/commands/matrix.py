@@ -33,7 +33,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT", help="a JSON report")
     parser.add_argument(
-        "--lead", type=Path, metavar="TEXT", help="a text file: paragraphs that the pages begin with"
+        "--lead",
+        type=Path,
+        metavar="TEXT",
+        help="paragraphs for the head of the pages",
     )
     for form in FORMS:
         parser.add_argument(f"--{form}", type=Path, metavar="PATH", help=f"write it as {form}")
