@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from codemode_conformance.cli import main
 from codemode_conformance.failures import TargetError, UsageError
-from codemode_conformance.matrix import badge, findings, html_page, joining, page, reading
+from codemode_conformance.matrix import badge, findings, html_page, joining, page, reading, words
 from codemode_conformance.target import SHIPPED, load_target, shipped_targets
 from codemode_spec.schemas import problems
 
@@ -214,21 +214,39 @@ def test_the_command_writes_every_form(joined: Any, tmp_path: Path, capsys: Any)
     assert "give the path" in capsys.readouterr().err
 
 
-def test_findings_are_shown_with_the_failures_that_they_explain(tmp_path: Path) -> None:
-    """By pattern of case id, and only at the version at which they were confirmed."""
+FINDINGS = """format = 1
+version = "2"
+confirmed = "2026-11-30"
+note = "For friends."
+[passes]
+how = "The messages were read."
+cases = ["tim.two"]
+[[finding]]
+kind = "design"
+text = "So."
+how = "A program by itself."
+cases = ["tim.one.more"]
+"""
+
+
+def test_findings_are_of_single_cases_at_one_version(tmp_path: Path) -> None:
+    """No pattern explains a case that nobody looked at, and no other version is explained."""
     path = tmp_path / "findings.toml"
-    path.write_text(
-        'format = 1\nversion = "2"\nconfirmed = "2026-11-30"\n'
-        '[[finding]]\nkind = "design"\ntext = "So."\ncases = ["tim.one*"]\n',
-        encoding="utf-8",
-    )
-    (found,) = findings.load(path, "2")
+    path.write_text(FINDINGS, encoding="utf-8")
+    known = findings.load(path, "2")
+    (found,) = known.findings
     assert found.covers("tim.one.more")
-    assert not found.covers("tim.two")
-    assert findings.load(path, "3") == ()
-    path.write_text('format = 1\nversion = "2"\n', encoding="utf-8")
-    with pytest.raises(TargetError, match="confirmed"):
-        findings.load(path, "2")
+    assert not found.covers("tim.one.less")
+    assert (known.note, known.passes) == ("For friends.", ("tim.two",))
+    assert findings.load(path, "3") == findings.Confirmation()
+    for change, place in (
+        (("confirmed", "remembered"), "confirmed"),
+        (("tim.one.more", "tim.one.*"), "finding.0.cases.0"),
+        (('how = "A', 'who = "A'), "finding.0"),
+    ):
+        path.write_text(FINDINGS.replace(*change), encoding="utf-8")
+        with pytest.raises(TargetError, match=re.escape(place)):
+            findings.load(path, "2")
 
 
 @pytest.mark.parametrize("name", shipped_targets())
@@ -239,9 +257,9 @@ def test_the_files_of_a_shipped_target_belong_together(name: str) -> None:
     if not path.is_file():
         return
     told = (SHIPPED / name / "README.md").read_text(encoding="utf-8")
-    found = findings.load(path, target.version)
-    assert found
-    for one in found:
+    known = findings.load(path, target.version)
+    assert known.confirmed
+    for one in known.findings:
         assert one.text in told
 
 
@@ -262,6 +280,83 @@ def test_the_committed_matrix_fits_its_schema() -> None:
     assert problems("matrix", value, str(path)) == []
     assert page.text(value) == (path.parent / "index.md").read_text(encoding="utf-8")
     assert html_page.text(value) == (path.parent / "matrix.html").read_text(encoding="utf-8")
+
+
+def committed() -> dict[str, Any]:
+    """The matrix that the book shows."""
+    path = Path(__file__).parents[2] / "docs" / "comparison" / "matrix.json"
+    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return value
+
+
+def test_every_failure_of_the_book_was_confirmed_by_hand() -> None:
+    """The message names the failures of the committed reports that nobody has looked at."""
+    bare = [
+        f"{target['key']}: {entry['case']} ({entry['layer']})"
+        for target in committed()["targets"]
+        for entry in target["failures"]
+        if entry["finding"] is None
+    ]
+    assert bare == []
+
+
+def test_nothing_is_confirmed_that_did_not_fail() -> None:
+    """A cause, or a case of one, that no failure of the committed reports has is an old one."""
+    for target in committed()["targets"]:
+        failed = {entry["case"] for entry in target["failures"]}
+        known = findings.confirmation_of(target["name"], target["version"])
+        assert {case for one in known.findings for case in one.cases} == failed, target["key"]
+        assert list(known.passes) == target["passes_read"]
+
+
+def test_the_page_says_what_was_confirmed_and_what_not(joined: Any) -> None:
+    """Also where there is nothing to say, or no cause is known."""
+    matrix = joined(report(layer("tim.one", "fail")))
+    assert (
+        words.lead(matrix)[-1]
+        == "Failing cases on this page: 1. The cause of none was confirmed by hand."
+    )
+    assert words.causes(matrix["targets"][0]) == "1 not looked at"
+    target = matrix["targets"][0]
+    target["findings"] = [{"kind": "fault", "text": "So.", "how": "By itself."}]
+    target["confirmed"] = "2026-12-01"
+    target["failures"].append({**target["failures"][0], "case": "tim.two", "finding": 0})
+    assert words.causes(target) == "1 fault, 1 not looked at"
+    assert words.lead(matrix)[-1] == (
+        "Failing cases on this page: 2. The cause of 1 was confirmed by hand by 2026-12-01, "
+        "as is told beside it; 1 more were not looked at by hand."
+    )
+    target["failures"][0]["finding"] = 0
+    assert words.lead(matrix)[-1] == (
+        "Failing cases on this page: 2. The cause of each was confirmed by hand by 2026-12-01, "
+        "as is told beside it."
+    )
+    for text in (page.text(matrix), html_page.text(matrix)):
+        assert "By itself." in text
+    target["failures"].clear()
+    assert words.lead(matrix) == []
+    assert words.causes(target) == "none"
+
+
+def test_the_lead_is_text_on_every_page(joined: Any, tmp_path: Path, capsys: Any) -> None:
+    """Its paragraphs are escaped like all that is not ours, and it is bounded."""
+    joined(report(layer("tim.one", "pass")))
+    lead, out = tmp_path / "lead.txt", tmp_path / "out.html"
+    lead.write_text(f"One\nparagraph.\n\n{HOSTILE}\n", encoding="utf-8")
+    command = ["matrix", str(tmp_path / "0.json"), "--lead", str(lead)]
+    assert main([*command, "--html", str(out)]) == 0
+    shown = out.read_text(encoding="utf-8")
+    assert "<p class='lead'>One paragraph.</p>" in shown
+    assert "<script>alert" not in shown
+    assert main(command) == 0
+    assert "<script>alert" not in capsys.readouterr().out
+    for content, told in ((b"x" * 9_000, "at most 8192 bytes"), (b"\xff", "UTF-8")):
+        lead.write_bytes(content)
+        assert main(command) == 2
+        assert told in capsys.readouterr().err
+    lead.unlink()
+    assert main(command) == 2
+    assert "give the path of a text file" in capsys.readouterr().err
 
 
 def test_what_changed_since_an_earlier_matrix_is_told(

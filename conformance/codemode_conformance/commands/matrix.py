@@ -36,7 +36,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--lead",
         type=Path,
         metavar="TEXT",
-        help="a text file: paragraphs that the pages begin with",
+        help="paragraphs for the head of the pages",
     )
     for form in FORMS:
         parser.add_argument(f"--{form}", type=Path, metavar="PATH", help=f"write it as {form}")

@@ -105,7 +105,9 @@ def _overview(matrix: Mapping[str, Any]) -> Iterator[str]:
     head = ["<th>implementation</th>", "<th>programs</th>", "<th>isolation</th>", "<th>met</th>"]
     head += ["<th class='why'>causes of failures</th>"]
     head += [f"<th class='n'>{for_html(name)}</th>" for name in classes]
-    head += ["<th class='n'>not asked</th>", "<th class='n'>time</th>", "<th>run</th>"]
+    head += ["<th class='n'>not asked</th>", "<th class='n'>time</th>"]
+    several = " to " in words.days(matrix)
+    head += ["<th>run</th>"] if several else []
 
     def row(target: Mapping[str, Any]) -> str:
         cells = [
@@ -119,7 +121,8 @@ def _overview(matrix: Mapping[str, Any]) -> Iterator[str]:
         asked = target["cases"].get("unsupported", 0)
         cells.append(f"<td class='n'>{asked} cases</td>")
         cells.append(f"<td class='n'>{target['seconds']:.0f} s</td>")
-        cells.append(f"<td>{for_html(target['started'][:10])}</td>")
+        if several:
+            cells.append(f"<td>{for_html(target['started'][:10])}</td>")
         return f"<tr>{''.join(cells)}</tr>"
 
     yield from _side(head, map(row, matrix["targets"]))
@@ -238,7 +241,7 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
             kind = finding["kind"]
             title = f"<span class='kind kind-{kind}'>{words.KINDS[kind]}</span> "
             how = finding.get("how", "")
-            sure = f" <span class='soft'>Confirmed by: {for_html(how)}</span>" if how else ""
+            sure = f" <span class='soft how'>Confirmed by: {for_html(how)}</span>" if how else ""
             yield from _failures(f"{title}{for_html(finding['text'])}{more}{sure}", found)
     rest = [entry for entry in target["failures"] if entry["finding"] is None]
     if rest:

@@ -109,7 +109,8 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
     home = target["homepage"]
     counts = ", ".join(f"{number} {name}" for name, number in target["cases"].items())
     link = f" <{home}>" if home.startswith("https://") and not set(home) & set("<> ") else ""
-    yield f"{prose(target['title'])}{link}: {counts} cases. {prose(target.get('note', ''))}".rstrip()
+    note = prose(target.get("note", ""))
+    yield f"{prose(target['title'])}{link}: {counts} cases. {note}".rstrip()
     read = target.get("passes_read", [])
     if read:
         yield (

@@ -19,8 +19,8 @@ asked more, so counts of different columns do not compare.""",
 There is no score. What counts is which requirements matter to you, and whether they hold.""",
     """\
 A failure names a promise of the specification that was seen broken, twice, in one place and one \
-version, and has a line that reproduces it. Its cause tells whether it is a fault, a design choice, \
-or true only of the place where it was run.""",
+version, and has a line that reproduces it. Its cause tells whether it is a fault, a design \
+choice, or true only of the place where it was run.""",
     """\
 An implementation is run in one process on one machine, as its documentation shows it, with the \
 limits that it has by default or that a case sets. A platform around it may add protection that is \
@@ -73,16 +73,14 @@ def confirmed(failures: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -
     cases = {(target["key"], entry["case"]) for target, entry in failures}
     bare = {(t["key"], entry["case"]) for t, entry in failures if entry["finding"] is None}
     found = sorted({t.get("confirmed", "") for t, e in failures if e["finding"] is not None} - {""})
-    by_hand = f"confirmed by hand, without the suite, by {found[-1]}" if found else ""
+    by_hand = f"was confirmed by hand by {found[-1]}, as is told beside it" if found else ""
+    total = f"Failing cases on this page: {len(cases)}. "
     if not bare:
-        return f"The cause of each of the {len(cases)} failures of cases was {by_hand}."
+        return f"{total}The cause of each {by_hand}."
     if not found:
-        return f"No cause of the {len(cases)} failures of cases was confirmed by hand."
+        return f"{total}The cause of none was confirmed by hand."
     most = len(cases) - len(bare)
-    return (
-        f"Of the {len(cases)} failures of cases, the causes of {most} were {by_hand}; "
-        f"{len(bare)} were not looked at by hand."
-    )
+    return f"{total}The cause of {most} {by_hand}; {len(bare)} more were not looked at by hand."
 
 
 def causes(target: Mapping[str, Any]) -> str:
