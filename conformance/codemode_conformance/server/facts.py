@@ -68,7 +68,7 @@ def all_of(dialogue: Dialogue, server: Server, reader: AnswerReader) -> tuple[Fa
 
 
 def _refused(dialogue: Dialogue, server: Server) -> Iterator[Fact]:
-    """Whether a server that did not start says that it lacks its isolation: it may be just broken."""
+    """Whether a server that did not start says why: it may be broken for another reason."""
     wanted = server.isolation.get("refused")
     if wanted is None or dialogue.asked[0].answered:
         return
