@@ -63,6 +63,7 @@ _HOLDS: Final = {
     "metrics": "metrics that are true numbers",
     "isolation_told": "the kind of the isolation and its level, where they are asked for",
     "isolation_weak": "a weaker isolation that is told, where the strong one is missing",
+    "isolation_refused": "on stderr, that it does not start without its isolation",
     "operations": "tools of which none takes programs",
     "small": "less memory than the line",
     "no_process": "no process left once the client has gone",

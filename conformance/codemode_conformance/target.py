@@ -22,7 +22,7 @@ REFERENCE: Final = "reference"
 ROLES: Final = ("engine", "server", "worker", "parent")
 PLACEHOLDERS: Final = ("here", "cache", "python", "node", "tmp", "port", "worker")
 _PLACEHOLDER: Final = re.compile(r"\$\{([^{}]*)\}")
-_PATTERNS: Final = ("text", "worker_pattern", "kind", "strong", "weak")
+_PATTERNS: Final = ("text", "worker_pattern", "kind", "strong", "weak", "refused")
 
 
 @dataclass(frozen=True, slots=True)

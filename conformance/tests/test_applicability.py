@@ -40,7 +40,7 @@ def test_a_target_that_declares_everything_is_asked_everything() -> None:
     tables = SPECIFICATION.tables
     schema = json.loads((files("codemode_spec") / "schema" / "adapter.schema.json").read_text())
     named = schema["$defs"]["capability"]["anyOf"][0]["enum"]
-    everything = {*named, *(f"policy.{name}" for name in tables.rows)}
+    everything = {*named, *(f"policy.{name}" for name in tables.rows), "parallel.3"}
     for case in SPECIFICATION.cases.values():
         chosen = {
             name: values if tables.alternatives[name].is_set else values[0]

@@ -180,7 +180,7 @@ def test_what_comes_of_requests_is_told_by_their_names(ask: Any) -> None:
         (b"\xff", "not UTF-8"),
         (b"\xef\xbb\xbf{}", "byte order mark"),
         (b"[]", "no object"),
-        (b'{"id":1,"result":{}}', "jsonrpc is null"),
+        (b'{"id":1,"result":{}}', 'jsonrpc is "null"'),
         (b'{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"result":{}}', "no JSON"),
         (b'{"jsonrpc":"2.0","id":1}', "neither result nor error"),
         (b'{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}', "error and"),

@@ -50,7 +50,7 @@ def test_the_example_with_positions_runs(capsys):
             {"folder": "src", "files": 2, "bytes": 8330},
             {"folder": "nowhere", "error": "operation_failed"},
         ],
-        "methods": 5,
+        "methods": 6,
     }
 
 

@@ -60,10 +60,21 @@ def all_of(dialogue: Dialogue, server: Server, reader: AnswerReader) -> tuple[Fa
     if "metrics" in server.answer:
         told.append(_fact("metrics", list(_metrics(results, server, reader))))
     told.append(_small(dialogue))
+    told += _refused(dialogue, server)
     if dialogue.left:
         gone = dialogue.kin_is_gone()
         told.append(_fact("no_process", [] if gone else ["a process of the server runs on"]))
     return tuple(told)
+
+
+def _refused(dialogue: Dialogue, server: Server) -> Iterator[Fact]:
+    """Whether a server that did not start says why: it may be broken for another reason."""
+    wanted = server.isolation.get("refused")
+    if wanted is None or dialogue.asked[0].answered:
+        return
+    said = dialogue.process.errors.decode(errors="replace")
+    faults = [] if re.search(wanted, said) else [f"on stderr: {quoted(said[-200:], 200)}"]
+    yield _fact("isolation_refused", faults)
 
 
 def _small(dialogue: Dialogue) -> Fact:

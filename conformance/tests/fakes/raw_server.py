@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 FAULTS = set(sys.argv[1:])
-LIMIT = 1 << 20
+LIMIT = 16
 LOCK = threading.Lock()
 CANCELLED: set[str] = set()
 
@@ -117,13 +117,13 @@ def take(message: dict[str, Any]) -> None:
 
 def line_of() -> bytes:
     """The next line; one that is too long is cut, unless everything is kept."""
-    whole = b""
+    whole: list[bytes] = []
     while True:
         piece = sys.stdin.buffer.readline(65536)
         if not piece or len(whole) <= LIMIT or "keeps" in FAULTS:
-            whole += piece
+            whole.append(piece)
         if not piece or piece.endswith(b"\n"):
-            return whole
+            return b"".join(whole)
 
 
 def read(line: bytes) -> dict[str, Any] | None:
