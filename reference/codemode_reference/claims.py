@@ -22,16 +22,18 @@ def accept(
     sent: Collection[Mapping[str, Any]],
     ledger: Ledger,
     elapsed_ms: float,
+    operations: Collection[str],
     names: Collection[str],
 ) -> Failure:
     """The failure that a result frame names, if this parent has reason to believe it.
 
     It is believed if the parent `sent` exactly this error in this invocation, or if it is one of
     the worker's own and the ledger agrees. Otherwise the program was rejected, reason `uncaught`,
-    without the worker's text. `names` are the operations and methods of the catalogue.
+    without the worker's text. `operations` are those granted, `names` all that may be suggested.
     """
-    believed = error in sent or (_named(error, names) and _agrees(error, ledger, elapsed_ms))
-    if not believed:
+    known = {"operation": operations, "suggestion": names}
+    named = all(error[field] in known[field] for field in known if field in error)
+    if error not in sent and not (named and _agrees(error, ledger, elapsed_ms)):
         return failure(Code.code_rejected, reason=Reason.uncaught.value)
     fields = {name: value for name, value in error.items() if name != "code"}
     if "detail" in fields:
@@ -43,10 +45,6 @@ def printable(text: str) -> str:
     """Worker text with its control characters escaped, cut to the table's length."""
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return escaped[: load_tables().detail_characters]
-
-
-def _named(error: Mapping[str, Any], names: Collection[str]) -> bool:
-    return all(error[field] in names for field in ("operation", "suggestion") if field in error)
 
 
 def _agrees(error: Mapping[str, Any], ledger: Ledger, elapsed_ms: float) -> bool:

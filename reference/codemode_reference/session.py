@@ -180,6 +180,7 @@ class Session:
                 sent=self._calls.sent,
                 ledger=self._calls.ledger,
                 elapsed_ms=elapsed_ms,
+                operations=self._catalogue.granted,
                 names=self._catalogue.suggestions(),
             )
         elif self._late(elapsed_ms):

@@ -11,8 +11,14 @@ def judge(limits):
 
     def accepted(error, *, sent=(), elapsed_ms=0.0, calls=0):
         ledger = Ledger(limits, calls=calls)
+        operations = {"echo", "list_all"}
         return accept(
-            error, sent=sent, ledger=ledger, elapsed_ms=elapsed_ms, names={"echo", "list_all"}
+            error,
+            sent=sent,
+            ledger=ledger,
+            elapsed_ms=elapsed_ms,
+            operations=operations,
+            names={*operations, "listAll"},
         )
 
     return accepted
@@ -62,6 +68,14 @@ def test_names_must_be_of_the_catalogue(judge):
     assert judge({"code": "unknown_method", "suggestion": "echo"}).code == "unknown_method"
     assert judge({"code": "unknown_method", "suggestion": "evil"}).to_json() == UNBELIEVED
     assert judge({"code": "invalid_arguments", "operation": "evil"}).to_json() == UNBELIEVED
+
+
+def test_an_operation_is_named_as_such(judge):
+    """A method may be suggested; it names no operation."""
+    assert judge({"code": "unknown_method", "suggestion": "listAll"}).code == "unknown_method"
+    error = {"code": "invalid_arguments", "operation": "listAll"}
+    assert judge(error).to_json() == UNBELIEVED
+    assert judge({**error, "operation": "list_all"}).code == "invalid_arguments"
 
 
 def test_arguments_are_too_long_only_for_a_frame(judge):
