@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from codemode_reference.ledger import Ledger
 
 
-def accept(
+def accept(  # noqa: PLR0913  all that a claim is held against
     error: Mapping[str, Any],
     *,
     sent: Collection[Mapping[str, Any]],
