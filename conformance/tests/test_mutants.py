@@ -177,9 +177,9 @@ def test_what_no_mutant_has_shown_comes_first_and_leaves(plan: Plan) -> None:
 
 def test_the_worker_role_keeps_its_program_and_has_the_fault(plan: Plan) -> None:
     """The first start makes it from the changed sources, the others use it."""
-    numbers = Patch("js/snapshot.js", 'return "" + value;', 'return stringify("" + value);')
+    ending = Patch("worker.py", "    posix.close(1)\n    _leave(0)\n", "    _leave(1)\n")
     mutant = dataclasses.replace(
-        made(numbers, breaks={"CM-FRM-003": ("value",)}), name="frm.planted", role="worker"
+        made(ending, breaks={"CM-LIF-024": ("outcome",)}), name="lif.planted", role="worker"
     )
     result = run(mutant, dataclasses.replace(plan, sample=0))
     assert result.problems == []
@@ -270,17 +270,28 @@ def test_a_reason_that_a_mutant_refutes_is_told() -> None:
 def test_a_case_that_is_red_for_another_reason_is_not_shown() -> None:
     """What fails beside the requirement of a mutant proves nothing of the case."""
     assert SPECIFICATION.cases["ret.value.zero"].requirements["value"] == "CM-RET-001"
-    for layer, breaks, seen in (
-        ("value", {"CM-RET-001": ("value",)}, True),
-        ("outcome", {"CM-RET-001": ("value",)}, False),
-        ("value", {"CM-RET-002": ("value",)}, False),
+    for layer, requirement, seen in (
+        ("value", "CM-RET-001", True),
+        ("outcome", "CM-RET-001", False),
+        ("value", "CM-RET-002", False),
     ):
-        mutant = made(NULL, breaks=breaks)
+        mutant = made(NULL, breaks={requirement: ("value",)})
         shown = record.Shown(mutant.digest, {"ret.value.zero": [layer]}, 1, 1)
         digests = {"ret.value.zero": SPECIFICATION.digests["ret.value.zero"][:16]}
         current = record.Record({mutant.name: shown}, digests)
         covered, _ = record.coverage(current, {mutant.name: mutant}, SPECIFICATION)
         assert ("ret.value.zero" in covered.by_mutant) is seen
+
+
+@pytest.mark.parametrize(("passing", "count"), [(4, 0), (3, 1), (0, 1)])
+def test_a_ruin_is_told(passing: int, count: int) -> None:
+    """A mutant on which most other cases fail as well shows nothing."""
+    mutant = made(NULL)
+    shown = record.Shown(mutant.digest, {"ret.value.zero": ["value"]}, passing, 5)
+    digests = {"ret.value.zero": SPECIFICATION.digests["ret.value.zero"][:16]}
+    current = record.Record({mutant.name: shown}, digests)
+    _, problems = record.coverage(current, {mutant.name: mutant}, SPECIFICATION)
+    assert sum("it is a ruin" in str(problem) for problem in problems) == count
 
 
 @pytest.mark.parametrize(
@@ -290,7 +301,7 @@ def test_a_case_that_is_red_for_another_reason_is_not_shown() -> None:
         ({}, "the kind is None"),
         ({"kind": "engine", "cases": ["ret.nope.*"]}, "ret.nope.*: there is no such case"),
         ({"kind": "engine", "cases": ["ret.value.zero", "ret.value.z*"]}, "it stands twice"),
-        ({"kind": "undeclared"}, "the profile process-async declares what it is for"),
+        ({"kind": "undeclared"}, "declares what it is for; add a mutant"),
     ],
 )
 def test_a_reason_is_of_a_kind_and_of_a_case(tmp_path: Path, group: dict, told: str) -> None:
@@ -325,7 +336,7 @@ def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert set(both[mutant.name]["red"]) == {"ret.value.false", "ret.value.zero"}
     asked = Result(mutant, SPECIFICATION.cases, related=["ret.value.zero"])
     assert json.loads(record.text(again, [asked], mutants, SPECIFICATION))["mutants"] == {
-        mutant.name: {"digest": mutant.digest, "unrelated": [0, 0], "red": {}}
+        mutant.name: {"digest": mutant.digest, "unrelated": [3, 3], "red": {}}
     }
     assert record.read(tmp_path / "none.json").mutants == {}
     smaller = Result(mutant, SPECIFICATION.cases, red={"ret.value.zero": ["value"]}, others=["b"])

@@ -17,6 +17,7 @@ from codemode_spec.failures import Problem
 
 from codemode_conformance.mutants import reasons
 from codemode_conformance.mutants.mutant import DIGITS, shown_by, shows
+from codemode_conformance.mutants.trial import LEAST_PASSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,6 +42,11 @@ class Shown:
     red: Mapping[str, Sequence[str]]
     passing: int
     unrelated: int
+
+    @property
+    def is_ruin(self) -> bool:
+        """Whether too many unrelated cases fail for a mutant with one fault."""
+        return self.passing < LEAST_PASSING * self.unrelated
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +171,10 @@ def coverage(
         for requirement, layer in record.missing(mutant, specification):
             reason = f"no case is recorded that fails in {layer}; {AGAIN.format(mutant.name)}"
             found.append(Problem(RECORD, f"{mutant.name}/{requirement}", reason))
+        shown = record.mutants.get(mutant.name)
+        if shown is not None and shown.digest == mutant.digest and shown.is_ruin:
+            reason = f"only {shown.passing} of {shown.unrelated} unrelated cases pass: it is a ruin"
+            found.append(Problem(RECORD, mutant.name, reason))
     known = reasons.read(specification, place() / reasons.DOCTORED)
     found += known.problems
     ids = [case.id for case in specification.cases.values() if _is_of(case, specification)]
