@@ -62,7 +62,7 @@ MODULES = {
         *("host.save_fails", "op.effects", "op.nested", "op.aliases", "op.ceiling", "op.control"),
     ],
     "worker-rpc": [
-        *("read-only", "admission", "script-api", "progress", "server", "options.timeout"),
+        *("read-only", "admission", "script-api", "progress", "options.timeout"),
         *("options.readonly", "op.groups", "op.unstated", "op.control"),
         *("host.filter", "host.clock"),
     ],
