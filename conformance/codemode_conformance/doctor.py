@@ -73,7 +73,7 @@ def _progress(legal: Outcome) -> tuple[Mapping[str, Any], ...]:
 
 
 def _ended(legal: Outcome) -> Run:
-    made = _calls(legal.calls)
+    made = _given_up(_calls(legal.calls), legal.cancelled or 0)
     if legal.outcome == "exit":
         return Run("", End.EXIT, 1.0, calls=made, status=legal.status, frames=_frames(legal))
     if legal.outcome == "failure":
@@ -143,6 +143,13 @@ def _told(legal: Outcome) -> tuple[dict[str, Any], dict[str, Any] | None]:
     required = [name for name, kind in entry.fields.items() if kind == "required"]
     error = {**{name: _REQUIRED.get(name, 1) for name in required}, **error}
     return error, {"message": entry.text(error)}
+
+
+def _given_up(calls: tuple[Call, ...], number: int) -> tuple[Call, ...]:
+    """The calls, of which the host was told to give up so many, the last of them."""
+    kept = len(calls) - number
+    told = (dataclasses.replace(call, cancelled_ms=0.9) for call in calls[kept:])
+    return (*calls[:kept], *told)
 
 
 def _calls(expected: ExpectedCalls | None) -> tuple[Call, ...]:

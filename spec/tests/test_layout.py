@@ -112,7 +112,7 @@ PLANTED = [
     (
         "pending.yaml",
         None,
-        "pending.yaml: /requirements: CM-CAL-022 stands twice",
+        "pending.yaml: /requirements: CM-DIA-003 stands twice",
     ),
     (
         "policy.json",
@@ -171,7 +171,7 @@ PLANTED = [
 def test_a_table_with_a_fault_is_refused(root: Path, file: str, how: Any, told: str) -> None:
     """With its place and the reason."""
     if how is None:
-        edit(root / file, "- CM-CAL-022\n", "- CM-CAL-022\n- CM-CAL-022\n")
+        edit(root / file, "- CM-DIA-003\n", "- CM-DIA-003\n- CM-DIA-003\n")
     else:
         change(root / file, how)
     found = faults(root)
