@@ -33,7 +33,8 @@ def accept(  # noqa: PLR0913  all that a claim is held against
     """
     known = {"operation": operations, "suggestion": names}
     named = all(error[field] in known[field] for field in known if field in error)
-    if error not in sent and not (named and _agrees(error, ledger, elapsed_ms)):
+    believed = error in sent or (named and _agrees(error, ledger, elapsed_ms))
+    if not believed:
         return failure(Code.code_rejected, reason=Reason.uncaught.value)
     fields = {name: value for name, value in error.items() if name != "code"}
     if "detail" in fields:

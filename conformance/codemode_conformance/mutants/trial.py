@@ -162,7 +162,8 @@ def _installed(mutant: Mutant, plan: Plan, copy: Copy) -> Installed:
 
     server = target.server
     if server is not None:
-        server = dataclasses.replace(server, command=beside(server.command))
+        starts = {name: beside(command) for name, command in server.starts.items()}
+        server = dataclasses.replace(server, command=beside(server.command), starts=starts)
     found = dataclasses.replace(
         target,
         server=server,
