@@ -52,8 +52,14 @@ def asked(case: Case, profile: str, chosen: Mapping[str, Any]) -> list[str]:
 def choices(case: Case) -> Iterator[tuple[str, dict[str, str]]]:
     """Each profile, with every choice of the alternatives that the case depends on."""
     for profile in PROFILES:
-        for chosen in alternatives_of(case, SPECIFICATION):
+        for chosen in chosen_of(case):
             yield profile, chosen
+
+
+def chosen_of(case: Case) -> list[dict[str, str]]:
+    """The choices that the model can follow: what a round trip makes of odd values it leaves open."""
+    found = alternatives_of(case, SPECIFICATION)
+    return [chosen for chosen in found if chosen.get("values") != "round_trip"]
 
 
 def neighbors(case: Case) -> Iterator[dict[str, str]]:
@@ -62,11 +68,13 @@ def neighbors(case: Case) -> Iterator[dict[str, str]]:
     Waiting is excluded from the deadline only where calls return directly.
     """
     default = PROFILES[codemode_spec.DEFAULT_PROFILE].alternatives
-    for chosen in alternatives_of(case, SPECIFICATION):
+    for chosen in chosen_of(case):
         for name in MODELED:
             for value in SPECIFICATION.tables.alternatives[name].values:
                 changed = {**chosen, name: value}
                 sync = {**default, **changed}["script_style"] == "sync"
+                if value == "round_trip":
+                    continue
                 if name not in chosen and value != default[name] and (sync or value != "excluded"):
                     yield changed
 

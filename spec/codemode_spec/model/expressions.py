@@ -127,16 +127,22 @@ _FORMS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], Any]]] = {
 }
 
 
+_THROWS: Final = ("bigint", "cycle")
+
+
 def snapshot(value: Any, rules: Rules) -> Snapshot:
     """What is judged of a value that leaves the program, by the alternatives."""
     if value == Odd(UNDEFINED):
         return Snapshot(present=False)
     found: list[tuple[tuple[str | int, ...], str]] = []
     copied = _copy(value, (), rules, found)
-    if found and rules.alternatives["values"] != "json":
-        return Snapshot(copied, odd=tuple(found))  # of a size that no rule gives
     if found:
-        return Snapshot(fault="not_json")
+        # Those at which JSON.stringify throws are refused by a round trip, too.
+        throws = any(kind in _THROWS for _, kind in found)
+        values = rules.alternatives["values"]
+        if values == "json" or (values == "round_trip" and throws):
+            return Snapshot(fault="not_json")
+        return Snapshot(copied, odd=tuple(found))  # of a size that no rule gives
     depth = depth_of(copied)
     try:
         size = size_of(copied, max(depth, 1)) if depth <= rules.policy["value_depth"] else 0
