@@ -57,7 +57,7 @@ def choices(case: Case) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def chosen_of(case: Case) -> list[dict[str, str]]:
-    """The choices that the model can follow: what a round trip makes of odd values it leaves open."""
+    """The choices that the model follows; what a round trip makes of odd values it leaves open."""
     found = alternatives_of(case, SPECIFICATION)
     return [chosen for chosen in found if chosen.get("values") != "round_trip"]
 
