@@ -214,6 +214,7 @@ def test_a_requirement_and_a_case_are_explained(capsys) -> None:
     assert "Asked only of a target that claims `server`." in out
     assert "Only where isolation is process." in out
     assert "Rows: pool_min, pool_idle_ms." in out
+    code, out, _ = cmconf(capsys, "explain", "CM-LIF-027")
     assert out.endswith("No case judges it yet.\n")
     code, out, _ = cmconf(capsys, "explain", "cal.total")
     assert code == 0

@@ -177,7 +177,7 @@ def test_what_no_mutant_has_shown_comes_first_and_leaves(plan: Plan) -> None:
 
 def test_the_worker_role_keeps_its_program_and_has_the_fault(plan: Plan) -> None:
     """The first start makes it from the changed sources, the others use it."""
-    ending = Patch("worker.py", "    posix.close(1)\n    _leave(0)\n", "    _leave(1)\n")
+    ending = Patch("worker.py", "    worker.linger()\n    _leave(0)\n", "    _leave(1)\n")
     mutant = dataclasses.replace(
         made(ending, breaks={"CM-LIF-024": ("outcome",)}), name="lif.planted", role="worker"
     )

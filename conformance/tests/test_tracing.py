@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from codemode_conformance.evidence import State
+from codemode_conformance.evidence import Fact, State
 from codemode_conformance.tracing import tracer as tracing
 from codemode_conformance.tracing.tracer import Tracer, obstacle, reason
 from codemode_conformance.watch import Watch, visible
@@ -310,8 +310,10 @@ def test_a_worker_too_short_for_a_look_is_judged(follow) -> None:
     followed.process.stdin.write("go\n")
     followed.process.stdin.flush()
     until = time.monotonic() + 30
-    while not (facts := {fact.name: fact for fact in watch.facts(set(), 64 << 20)}):
+    facts: dict[str, Fact] = {}
+    while "empty_environment" not in facts:
         assert time.monotonic() < until
+        facts = {fact.name: fact for fact in watch.facts(set(), 64 << 20)}
     assert watch.level == ("A", "")
     assert facts["empty_environment"].state is State.BROKEN
     assert facts["empty_environment"].detail == "TOKEN"

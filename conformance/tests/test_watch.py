@@ -73,8 +73,12 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., dict[str, Fact]]]:
 
 
 def test_a_worker_with_nothing_and_that_is_gone(watched) -> None:
-    """All facts hold but one: its folder is there, because the test made it."""
+    """All facts hold but one: its folder is there, because the test made it.
+
+    Whether none was started is only known beside workers of an earlier program.
+    """
     facts = watched()
+    assert facts.pop("none_started").state is State.UNOBSERVABLE
     holds = {name for name, fact in facts.items() if fact.state is State.HOLDS}
     assert holds == set(facts) - {"directory_removed"}
     assert facts["directory_removed"].state is State.BROKEN
@@ -89,7 +93,7 @@ def test_a_variable_is_told_by_its_name(watched) -> None:
 def test_a_worker_that_is_left_is_told(watched, monkeypatch) -> None:
     """The patience is short here."""
     monkeypatch.setattr("codemode_conformance.watch.PATIENCE_SECONDS", 0.1)
-    monkeypatch.setattr(Watch.left, "__defaults__", (0.1,))
+    monkeypatch.setattr(Watch.left, "__defaults__", (0.1, 0))
     assert watched(nap=60)["gone"].state is State.BROKEN
 
 
@@ -115,7 +119,7 @@ def test_the_same_process_again_is_told() -> None:
             while not watch.workers and time.monotonic() < until:
                 time.sleep(0.01)
             watch.stop()
-            watch.left = lambda *_: []  # type: ignore[method-assign, assignment]
+            watch.left = lambda *_, **__: []  # type: ignore[method-assign, assignment]
             states.append({f.name: f.state for f in watch.facts(known, None)}["fresh"])
         child.kill()
     assert states == [State.HOLDS, State.BROKEN]
@@ -152,4 +156,5 @@ def test_other_processes_are_nobodys_workers() -> None:
     watch = Watch(os.getpid(), "no-such-process-anywhere$")
     time.sleep(0.05)
     watch.stop()
-    assert watch.facts(set(), None) == ()
+    (fact,) = watch.facts(set(), None)
+    assert (fact.name, fact.state) == ("none_started", State.UNOBSERVABLE)
