@@ -146,7 +146,12 @@ def _told(legal: Outcome) -> tuple[dict[str, Any], dict[str, Any] | None]:
 
 
 def _given_up(calls: tuple[Call, ...], number: int) -> tuple[Call, ...]:
-    """The calls, of which the host was told to give up so many, the last of them."""
+    """The calls, of which the host was told to give up so many, the last of them.
+
+    Where a case says nothing of its calls, there are just those.
+    """
+    some = Value(present=True)
+    calls = calls or tuple(Call(n + 1, _DOCTORED, some, 0.5) for n in range(number))
     kept = len(calls) - number
     told = (dataclasses.replace(call, cancelled_ms=0.9) for call in calls[kept:])
     return (*calls[:kept], *told)
