@@ -157,12 +157,15 @@ def _installed(mutant: Mutant, plan: Plan, copy: Copy) -> Installed:
         "CODEMODE_WORKER_PROGRAM": str(copy.folder / "worker.pyc"),
     }
 
+    def moved(command: Command) -> Command:
+        return dataclasses.replace(command, env={**command.env, **path})
+
     def beside(command: Command | None) -> Command | None:
-        return command and dataclasses.replace(command, env={**command.env, **path})
+        return command and moved(command)
 
     server = target.server
     if server is not None:
-        starts = {name: beside(command) for name, command in server.starts.items()}
+        starts = {name: moved(command) for name, command in server.starts.items()}
         server = dataclasses.replace(server, command=beside(server.command), starts=starts)
     found = dataclasses.replace(
         target,
