@@ -32,6 +32,9 @@ CALL: Final = "tools/call"
 LEAVE_SECONDS: Final = 15.0
 """How long a server may take to go once its client has left: busy machines make it late."""
 
+SETTLE_SECONDS: Final = 0.2
+"""How long a server is heard after the last step, for what it should not say."""
+
 _METHOD_NOT_FOUND: Final = -32601
 _UNKNOWN: Final = "cmconf_no_such_tool"
 
@@ -91,9 +94,11 @@ class Dialogue:
             self._take(step)
 
     def finish(self) -> None:
-        """Hear what still comes: until it is gone if the client has left, else what is due."""
-        if self.left:
-            self._until(lambda: False, LEAVE_SECONDS)
+        """Hear what still comes: until it is gone if the client has left, else for a moment.
+
+        A second answer comes after the first one, which may have ended the last step.
+        """
+        self._until(lambda: False, LEAVE_SECONDS if self.left else SETTLE_SECONDS)
 
     def healthy(self) -> bool:
         """Whether a plain program is run now, and is answered."""
