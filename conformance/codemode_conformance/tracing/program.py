@@ -153,6 +153,8 @@ class Tracer:
 
     def __init__(self) -> None:
         self.threads: dict[int, int] = {}
+        # Those that were heard of by themselves, before the fork that made them.
+        self._early: set[int] = set()
 
     def seize(self, root: int) -> None:
         """Follow a process with all that there is below it, from now on."""
@@ -189,7 +191,10 @@ class Tracer:
                 tell(event="exit", pid=tid, status=status, peak=0, directory=None, late=True)
 
     def _stopped(self, tid: int, event: int, number: int) -> None:
-        self.threads.setdefault(tid, tid)
+        if tid not in self.threads:
+            # Events of several come in any order; its parent stands still until its own is taken.
+            self._early.add(tid)
+            self._new(tid, int(fields(tid).get("PPid") or 0))
         if event in (FORK, VFORK, CLONE):
             self._born(tid, message_of(tid))
         elif event == EXEC:
@@ -209,11 +214,16 @@ class Tracer:
         ptrace(CONT, tid)
 
     def _born(self, parent: int, child: int) -> None:
-        process = int(fields(child).get("Tgid") or child)
-        self.threads[child] = process
-        if process == child:
-            above = self.threads.get(parent, parent)
-            tell(event="fork", pid=child, started=started(child), parent=above)
+        if child in self._early:
+            self._early.discard(child)  # it may have ended by now
+        else:
+            self._new(child, self.threads.get(parent, parent))
+
+    def _new(self, tid: int, parent: int) -> None:
+        process = int(fields(tid).get("Tgid") or tid)
+        self.threads[tid] = process
+        if process == tid:
+            tell(event="fork", pid=tid, started=started(tid), parent=parent)
 
     def _leave(self, tid: int) -> None:
         process = self.threads.pop(tid, tid)
