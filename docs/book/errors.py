@@ -26,7 +26,7 @@ _OWN: Final = {
     "which is its `limit`",
     "calls_at_limit": "if the parent has counted `host_calls` calls",
     "in_flight_at_limit": "if `concurrent_host_calls` calls can have been in flight",
-    "elapsed_at_limit": "if `wall_time_ms` have passed on the parent's clock",
+    "elapsed_at_limit": "if as much time as its limit has passed on the parent's clock",
     "measured_above_limit": "if `measured` is above `limit`",
 }
 

@@ -11,6 +11,7 @@ export class Parent {
     this.rules = rules;
     this.state = rules.protocol.initial;
     this.late = false;
+    this.spent = false;
     this.calls = 0;
     this.used = { pages: 0, snapshots: 0, bytes: 0, record: 0 };
     this.open = new Map(); // the operation of each call that holds a slot
@@ -24,6 +25,7 @@ export class Parent {
   on(event, given = {}) {
     this.actions = [];
     if (event === "time_up") this.late = true;
+    else if (event === "cpu_time_up") this.spent = true;
     else if (event === "answer") this.answer(given);
     else this.event(event, given);
     return this.actions;
@@ -267,9 +269,9 @@ export class Parent {
       return error.limit === frame && error.measured > frame;
     }
     const limit = this.rules.limitOf(error.code);
-    if (error.limit !== limit) return false;
+    if (limit === undefined || error.limit !== limit) return false;
     if (own === "measured_above_limit") return error.measured > limit;
-    if (own === "elapsed_at_limit") return this.late;
+    if (own === "elapsed_at_limit") return error.code === "cpu_time_exceeded" ? this.spent : this.late;
     return own === "calls_at_limit" ? this.calls === limit : this.calls >= limit;
   }
 }

@@ -391,6 +391,32 @@ def test_the_workers_own_errors_are_believed_if_the_ledger_agrees(
     assert driver.result(error=error) == Outcome(error=error if believed else UNCAUGHT)
 
 
+@pytest.mark.parametrize(
+    ("profile", "event", "limit", "believed"),
+    [
+        ("worker-rpc", parents.CPU_TIME_UP, 500, True),
+        ("worker-rpc", parents.CPU_TIME_UP, 501, False),
+        ("worker-rpc", parents.TIME_UP, 500, False),
+        ("worker-rpc", "", 500, False),
+        ("process-async", parents.CPU_TIME_UP, 500, False),
+        ("process-async", parents.TIME_UP, 10_000, False),
+        ("inline-sync", parents.TIME_UP, 10_000, False),
+    ],
+)
+def test_a_used_up_processor_is_believed_where_it_is_limited(
+    profile: str,
+    event: str,
+    limit: int,
+    believed: bool,  # noqa: FBT001
+) -> None:
+    """And only once as much wall time has passed."""
+    driver = Driver(profile=profile, **({"cpu_time_ms": 500} if profile == "worker-rpc" else {}))
+    if event:
+        driver.event(event)
+    error = Refusal("cpu_time_exceeded", limit=limit)
+    assert driver.result(error=error) == Outcome(error=error if believed else UNCAUGHT)
+
+
 # Endings
 
 

@@ -73,7 +73,7 @@ class Books:
             raise Finding("reply", "after the result")
         if not data.endswith(b"\n") or data.count(b"\n") != 1:
             raise Finding("reply", "not one line")
-        if len(data) - 1 > reading.FRAME_BYTES:
+        if len(data) - 1 > self._policy["ipc_frame_bytes"]:
             raise Finding("reply", "a line above ipc_frame_bytes")
         (kind, frame), _ = reading.frame(data[:-1])
         if kind != "host_result" or frame["invocation_id"] != INVOCATION:
@@ -84,7 +84,7 @@ class Books:
             raise Finding("canary", "in a reply")
         self._answered.add(frame["call_id"])
         if frame["ok"]:
-            size = size_of(frame["value"], reading.DEPTH)
+            size = size_of(frame["value"], self._policy["value_depth"])
             self._delivered += size
             self._within("host_result_bytes", size)
             self._within("cumulative_host_result_bytes", self._delivered)
@@ -96,7 +96,8 @@ class Books:
     def _end(self, outcome: Success | Failure) -> None:
         if isinstance(outcome, Success):
             if outcome.value_present:
-                self._within("final_result_bytes", size_of(outcome.value, reading.DEPTH))
+                size = size_of(outcome.value, self._policy["value_depth"])
+                self._within("final_result_bytes", size)
             return
         check_failure(outcome.to_json())
 

@@ -13,7 +13,7 @@ from codemode_fuzz.faults import FAULTS
 from codemode_fuzz.parent.books import CANARY
 from codemode_fuzz.parent.catalogue import NAMES
 from codemode_fuzz.parent.prophet import INVOCATION, METHODS
-from codemode_fuzz.parent.script import EVENTS, LINE_FEED, SMALL, small
+from codemode_fuzz.parent.script import EVENTS, LINE_FEED, PROFILES, SMALL, small
 from codemode_fuzz.spelling import spell
 from codemode_fuzz.splicing import splice
 from codemode_fuzz.value.making import text
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MOST_LINES: Final = 24
 _VALUES: Final = {1: "5", 2: "10", 3: "100"}
 _LIMIT_OF: Final = {
+    "cpu_time_exceeded": "cpu_time_ms",
     "deadline_exceeded": "wall_time_ms",
     "final_result_bytes_limit": "final_result_bytes",
     "host_calls_limit": "host_calls",
@@ -259,6 +260,12 @@ def _crafted() -> Iterator[tuple[str, list[bytes]]]:
     yield "no-value-where-legal", [b'P{"absent":true}', b"W" + spell(_ended()), b"Eexit_zero"]
     yield "late", [called, b"T2000", b"A1 1", called.replace(b'"call_id":1', b'"call_id":2'), ended]
     yield "odd", [called, b'A1 {"@odd":"cycle"}', ended, b"Eexit_zero"]
+    spent = {"code": "cpu_time_exceeded", "limit": SMALL["cpu_time_ms"]}
+    claimed = b"W" + spell(_ended(error=spent))
+    for number, profile in enumerate(PROFILES):
+        head = b"P" + json.dumps({"profile": profile}).encode()
+        for word, steps in ("early", []), ("used", [b"T%d" % (SMALL["cpu_time_ms"] + 1)]):
+            yield f"processor-{word}-{number}", [head, *steps, claimed, b"Eexit_zero"]
     for number, error in enumerate(
         (
             {"code": "code_rejected", "reason": "uncaught", "detail": "a\x1b\n\u202eb"},
@@ -287,6 +294,8 @@ def _steps(vector: dict[str, Any]) -> Iterator[bytes]:
         event, given = part["event"], part.get("given", {})
         if event == "time_up":
             yield b"T%d" % (SMALL["wall_time_ms"] + 100_000)
+        elif event == "cpu_time_up":
+            yield b"T%d" % (SMALL["cpu_time_ms"] + 1)
         elif event == "answer":
             yield _answered(given)
         elif event in EVENTS:

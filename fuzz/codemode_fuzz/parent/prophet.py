@@ -10,7 +10,6 @@ from codemode_spec.sizes import NotAValueError, size_of
 
 from codemode_fuzz import reading
 from codemode_fuzz.parent.catalogue import MODEL, accepts, redacted
-from codemode_fuzz.reading import FRAME_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ INVOCATION: Final = 1
 METHODS: Final = {"read": "read", "open": "open", "list_all": "listAll", "write": "write"}
 """The method of each granted operation: what else an error may suggest to a program."""
 _REFUSAL_FIELDS: Final = ("operation", "reason", "measured", "limit", "counted")
+_CLOCKS: Final = {"wall_time_ms": parent.TIME_UP, "cpu_time_ms": parent.CPU_TIME_UP}
 _PROTOCOL: Final = ("malformed", "unknown", "oversized")
 
 
@@ -41,6 +41,7 @@ class Prophet:
         chosen = {"undefined_result": "absent" if absent else "reject"}
         self.rules = terms.rules(MODEL, profile=profile, policy=policy, alternatives=chosen)
         self._absent = absent
+        self._frame_bytes = self.rules.policy["ipc_frame_bytes"]
         self._reports = 0
         self.parent = parent.start(self.rules)
         self.elapsed_ms = 0.0
@@ -59,15 +60,16 @@ class Prophet:
 
     def passes(self, milliseconds: int) -> None:
         """Time passes."""
-        limit = self.rules.policy["wall_time_ms"]
         before, self.elapsed_ms = self.elapsed_ms, self.elapsed_ms + milliseconds
-        if before <= limit < self.elapsed_ms:
-            self._take(parent.TIME_UP)
+        for row, event in _CLOCKS.items():
+            limit = self.rules.policy.get(row)
+            if limit is not None and before <= limit < self.elapsed_ms:
+                self._take(event)
 
     def hears(self, data: bytes) -> Sequence[Said]:
         """Bytes of the worker."""
         actions: list[Said] = []
-        lines, oversized, _ = reading.lines(self._held + data, FRAME_BYTES)
+        lines, oversized, _ = reading.lines(self._held + data, self._frame_bytes)
         if self._oversized:
             return actions
         self._oversized = oversized
@@ -175,10 +177,6 @@ def _refusal(error: Mapping[str, Any]) -> terms.Refusal:
     """The claim of a worker. A name that this catalogue does not grant is never believed."""
     names = {*METHODS, *METHODS.values()}
     if any(name in error and error[name] not in names for name in ("operation", "suggestion")):
-        return terms.UNCAUGHT
-    # The table believes a worker that its arguments were too long; this parent, stricter, only
-    # with the limit of its own frames.
-    if error["code"] == "invalid_arguments" and error.get("limit", FRAME_BYTES) != FRAME_BYTES:
         return terms.UNCAUGHT
     fields = {name: error[name] for name in _REFUSAL_FIELDS if name in error}
     return terms.Refusal(error["code"], **fields)

@@ -36,6 +36,7 @@ SMALL: Final = {
     "cumulative_host_result_bytes": 100,
     "final_result_bytes": 48,
     "wall_time_ms": 1000,
+    "cpu_time_ms": 500,
 }
 """A policy whose every limit a short script can reach."""
 EVENTS: Final = (

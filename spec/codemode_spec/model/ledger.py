@@ -24,7 +24,8 @@ class Parent(NamedTuple):
 
     `in_flight` are the ids of calls that hold a slot, `sent` the errors handed out, `settled` the
     outcome that a result has decided while the worker is awaited, `outcome` the one outcome,
-    `batch` a batch of calls that is under way.
+    `batch` a batch of calls that is under way. `late` says that wall_time_ms has passed, and
+    `spent` that cpu_time_ms may be used up: as much wall time has passed.
     """
 
     state: str = "starting"
@@ -36,6 +37,7 @@ class Parent(NamedTuple):
     history: int = 0
     sent: frozenset[Refusal] = frozenset()
     late: bool = False
+    spent: bool = False
     operation_of: tuple[str, ...] = ()
     settled: Outcome | None = None
     outcome: Outcome | None = None

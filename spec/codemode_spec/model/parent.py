@@ -18,6 +18,9 @@ TIME_UP: Final = "time_up"
 """The event that wall_time_ms has passed. It has no cell in the protocol table: nothing happens at
 that moment, but what comes later is late."""
 
+CPU_TIME_UP: Final = "cpu_time_up"
+"""The event that as much wall time has passed as cpu_time_ms allows; no cell, like TIME_UP."""
+
 
 def start(rules: Rules) -> Parent:
     """The parent of an invocation whose worker was just spawned."""
@@ -32,6 +35,9 @@ def on_event(rules: Rules, parent: Parent, event: str, frame: Any = None) -> Ste
     if event == TIME_UP:
         note = Note("clock", event, True, "wall_time_ms has passed: what comes now is late")
         return Step(parent._replace(late=True), (), (note,))
+    if event == CPU_TIME_UP:
+        note = Note("clock", event, True, "cpu_time_ms of wall time have passed")
+        return Step(parent._replace(spent=True), (), (note,))
     if not _expected(parent, event, frame):
         event = "malformed"
     answer = rules.tables.endpoints["parent"].transitions[parent.state][event]

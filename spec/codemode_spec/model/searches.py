@@ -41,6 +41,8 @@ def _any_worker(boundary: Boundary) -> Iterator[Space]:
     yield AnyWorker("any worker, one at once", small(plain, _ONE), boundary)
     terminal = small(plain, None, _ABSENT, readonly=True)
     yield AnyWorker("any worker, terminal exhaustion, read-only", terminal, boundary)
+    timed = small("worker-rpc", {**_ONE, "host_calls": 1})
+    yield AnyWorker("any worker, processor time", timed, boundary)
     yield AnyWorker("any worker, batches", small("inline-sync"), boundary, modules=True)
 
 

@@ -104,7 +104,7 @@ def _more(rules: Rules, before: Parent, event: str, step: Step, frame: Any) -> l
         which = "above" if first.call_id > before.calls else "below"
         return [f"{event} in {before.state}, {which} the next id"]
     found = [f"parent {before.state} answer"] if event == "answer" else []
-    late = ", late" if before.late else ""
+    late = (", late" if before.late else "") + (", spent" if before.spent else "")
     for action in step.actions:
         if isinstance(action, Reply) and action.error is not None:
             found.append(f"{event}: {action.error}")
@@ -171,6 +171,8 @@ class AnyWorker:
             yield self._event(state, event, None)
         if state.parent.state != self._first:  # else the clock has not started
             yield self._event(state, parents.TIME_UP, None)
+            if "cpu_time_ms" in self.rules.policy:
+                yield self._event(state, parents.CPU_TIME_UP, None)
         for call in self._calls(state.parent):
             yield self._event(state, "host_call", call)
         for batch in self._batches(state.parent) if self._modules else ():
@@ -233,6 +235,8 @@ class AnyWorker:
         yield Result(error=Refusal("invalid_arguments", "nowhere"))
         yield Result(error=Refusal("operation_failed", "write"))
         yield Result(error=Refusal("deadline_exceeded", limit=limit["wall_time_ms"]))
+        allowed = limit.get("cpu_time_ms", 1)
+        yield Result(error=Refusal("cpu_time_exceeded", limit=allowed))
         most = limit["final_result_bytes"]
         yield Result(error=Refusal("final_result_bytes_limit", measured=most, limit=most))
         yield Result(error=Refusal("final_result_bytes_limit", measured=most + 1, limit=most))
