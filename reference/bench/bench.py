@@ -20,7 +20,7 @@ import ends
 import others
 import reading
 from lines import HEAD, Line
-from starts import host_calls, start_lines, starts, throughput
+from starts import BARE, host_calls, start_lines, starts, throughput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,10 +36,11 @@ async def main() -> None:
     print(HEAD)
     with tempfile.TemporaryDirectory() as folder:
         found = await starts(rounds, Path(folder))
-    table = show(start_lines(found))
-    if options.peers:
-        table += show(others.lines(found, rounds))
-    table += show([await throughput(rounds), await host_calls(rounds)])
+        table = show(start_lines(found))
+        if options.peers:
+            table += show(others.lines(found, rounds))
+        table += show(await throughput(rounds, Path(folder)))
+        table += show([await host_calls(rounds, found[BARE])])
     table += show(reading.lines(rounds))
     table += show(await ends.lines(rounds))
     judged = [line for line in table if line.target is not None]

@@ -29,8 +29,8 @@ def lines(found: dict[str, list[float]], rounds: int) -> Iterator[Line]:
     peers = {name: peer(kind, rounds) for name, kind in PEERS.items()}
     for name, times in peers.items():
         yield against(name, times, found[BARE], BARE, None)
-    yield against(COLD, found[COLD], peers[RUN], "npm run", 2.0)
-    yield against(AHEAD, found[AHEAD], peers[UTCP], "npm @utcp/code-mode", 0.35)
+    yield against(COLD, found[COLD], peers[RUN], "npm run", 2.2)
+    yield against(AHEAD, found[AHEAD], peers[UTCP], "npm @utcp/code-mode", 0.75)
 
 
 def peer(name: str, rounds: int) -> list[float]:
