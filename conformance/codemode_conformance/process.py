@@ -188,8 +188,11 @@ class Process:
         """Start counting the total of its output anew."""
         self.total = 0
 
-    def pump(self, seconds: float) -> list[Event]:
-        """What happened, at the latest after `seconds`; returns at once when there is something."""
+    def pump(self, seconds: float, *, written: bool = False) -> list[Event]:
+        """What happened, at the latest after `seconds`; returns at once when there is something.
+
+        `written`: also as soon as nothing is queued for its stdin any more.
+        """
         until = time.monotonic() + max(seconds, 0.0)
         events: list[Event] = []
         while True:
@@ -200,7 +203,7 @@ class Process:
                 events += key.data()
             if time.monotonic() - self._ticked >= TICK or not self._selector.get_map():
                 events += self._tick()
-            if events or time.monotonic() >= until:
+            if events or time.monotonic() >= until or (written and not self._unsent):
                 return events
             if not self._selector.get_map():
                 time.sleep(max(wait, 0.0))

@@ -32,8 +32,6 @@ INVOCATION: Final = 1_234_567_890_123
 LINGER_SECONDS: Final = 1.0
 """How long a worker may take to exit after its result."""
 
-_FULL: Final = 0.02  # seconds between two looks at what is still to be written
-
 
 class Worker(Process):
     """A process whose output is handed over as it comes, blank lines included."""
@@ -183,7 +181,7 @@ class Exchange:
         """Until the worker, or its pipe, has taken what was sent; it may not read at all."""
         until = time.monotonic() + self._limits["wall_time_ms"] / 1_000
         while self.worker.unsent and not self._over and time.monotonic() < until:
-            self._pump(_FULL)
+            self._pump(until - time.monotonic(), written=True)
 
     def _close(self, names: Sequence[str]) -> None:
         self._flush()
@@ -208,8 +206,8 @@ class Exchange:
         while not self._over and time.monotonic() < until:
             self._pump(until - time.monotonic())
 
-    def _pump(self, seconds: float) -> None:
-        events = self.worker.pump(seconds)
+    def _pump(self, seconds: float, *, written: bool = False) -> None:
+        events = self.worker.pump(seconds, written=written)
         now = time.monotonic()
         for event in events:
             match event:

@@ -219,7 +219,7 @@ class Dialogue:
             data = bytes.fromhex(step["hex"]) * times
         self.process.send(data)
         # A server that reads no more has the time of an answer to take it.
-        self._until(lambda: not self.process.unsent, self._patience)
+        self._flush()
 
     def _send(self, message: Mapping[str, Any]) -> None:
         if self._transcript is not None:
@@ -234,12 +234,18 @@ class Dialogue:
             self.heard.unanswered = "" if self.over else name
 
     def _close(self, names: Sequence[str]) -> None:
-        self._until(lambda: not self.process.unsent, self._patience)
+        self._flush()
         self.left = True
         if "stdout" in names:
             self.process.close_output()
         if "stdin" in names:
             self.process.close_input()
+
+    def _flush(self) -> None:
+        """Until what is queued for the server is written, or its patience is over."""
+        until = time.monotonic() + self._patience
+        while self.process.unsent and not self.over and time.monotonic() < until:
+            self._pump(until - time.monotonic(), written=True)
 
     # Hearing
 
@@ -253,8 +259,8 @@ class Dialogue:
             self._pump(min(left, 0.1))
         return True
 
-    def _pump(self, seconds: float) -> None:
-        events = self.process.pump(seconds)
+    def _pump(self, seconds: float, *, written: bool = False) -> None:
+        events = self.process.pump(seconds, written=written)
         self.heard.peak = max(self.heard.peak, peak_of(self.process.pid))
         now = time.monotonic()
         for event in events:
