@@ -22,7 +22,8 @@ const start = (source) => {
 
 const control = (kind, text) => {
   if (kind === "start") start(execute.source);
-  if (kind === "settle") calls().settle(parse(parse(text)));
+  // Nothing follows the result, not even a call that has waited for its turn.
+  if (kind === "settle" && state === PENDING) calls().settle(parse(parse(text)));
   const sent = session.outbox;
   session.outbox = "";
   // A native function returns flat text; the worker's binding cannot take a rope of pieces.
