@@ -267,6 +267,7 @@ class Channel:
         elif kind == "outcome":
             self.spoiled = self.spoiled or run.outcome is not None
             run.conclude(message, at)
+            self.replies.ended(list(self.runs).index(run.id) + 1, at)
             if run.spec.cancel_after_outcome:
                 self._cancel(run)
         elif kind == "progress":

@@ -55,6 +55,7 @@ Alternatives = dict[str, str | tuple[str, ...]]
 class Behaviour:
     """What one call of an operation does: exactly one kind, after `delay_ms`.
 
+    It does so earlier if the run of the case whose number is `until_run` has ended by then.
     `nested` is a program that it runs in a session of its own. `changed` and `warnings` are what it
     tells of itself.
     """
@@ -64,6 +65,7 @@ class Behaviour:
     code: str = ""
     message: str = ""
     delay_ms: int = 0
+    until_run: int = 0
     changed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -296,6 +298,7 @@ def _operation(entry: Mapping[str, Any]) -> OperationSpec:
 def _behaviour(entry: Mapping[str, Any]) -> Behaviour:
     told: dict[str, Any] = {
         "delay_ms": entry.get("delay_ms", 0),
+        "until_run": entry.get("until_run", 0),
         "changed": _texts(entry.get("changed", ()), "path"),
         "warnings": _texts(entry.get("warnings", ()), "warning"),
     }
