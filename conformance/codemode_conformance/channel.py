@@ -134,6 +134,12 @@ class Channel:
         # What is cancelled with its session was not cancelled with its program.
         self._news_over = True
 
+    def linger(self, seconds: float) -> None:
+        """Listen for what must not come any more: a second outcome of a run."""
+        runs = self.runs.values()
+        until = time.monotonic() + seconds
+        self._until(lambda: any(run.end is End.TWO_OUTCOMES for run in runs), until)
+
     def kill(self) -> None:
         """End the process by its group."""
         self.spoiled = True

@@ -112,6 +112,7 @@ class Case:
 
     `fresh_after` marks a program that changes globals or built-ins: in a target that keeps state,
     they would spoil the next case. `edges` says on which sides of which rows' limits it stands.
+    `linger_ms` is how long it is listened to after the last outcome for what must not come.
     """
 
     id: str
@@ -127,6 +128,7 @@ class Case:
     prefer: Mapping[str, int]
     after: str
     fresh_after: bool
+    linger_ms: int
     reported: tuple[str, ...]
     edges: Mapping[str, tuple[str, ...]]
     data: Mapping[str, Any] = field(repr=False, compare=False)
