@@ -34,7 +34,8 @@ async def _unused(arguments: Any) -> Any:
     raise AssertionError(arguments)
 
 
-REFERENCE: Final = Catalogue(
+_GRANTED: Final = [entry.name for entry in MODEL.values() if entry.granted]
+_ALL: Final = Catalogue(
     [
         Operation(
             entry.name,
@@ -46,7 +47,10 @@ REFERENCE: Final = Catalogue(
         )
         for entry, schema, pointers in _OPERATIONS
     ]
-).restricted([entry.name for entry in MODEL.values() if entry.granted])
+)
+REFERENCE: Final = _ALL.restricted(_GRANTED)
+"""The operations as the reference knows them; `READ_ONLY` where nothing may be written."""
+READ_ONLY: Final = _ALL.restricted(_GRANTED, readonly=True)
 
 
 def accepts(name: str, arguments: Any) -> bool:

@@ -6,6 +6,7 @@ import json
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
+from codemode_spec.tables import load_tables
 from codemode_spec.vectors import load_vectors
 
 from codemode_fuzz import legal
@@ -45,6 +46,7 @@ def script(rng: Random) -> bytes:
         policy = {name: rng.choice((1, 2, 3, limit)) for name, limit in policy.items()}
         policy["cumulative_host_result_bytes"] += policy["host_result_bytes"]
     said: dict[str, Any] = {"absent": True} if rng.random() < 0.1 else {}
+    said |= {"readonly": True} if rng.random() < 0.1 else {}
     lines.append(b"P" + json.dumps({"profile": profile, **policy, **said}).encode())
     if rng.random() < 0.03:
         lines.append(b"S")
@@ -260,12 +262,33 @@ def _crafted() -> Iterator[tuple[str, list[bytes]]]:
     yield "no-value-where-legal", [b'P{"absent":true}', b"W" + spell(_ended()), b"Eexit_zero"]
     yield "late", [called, b"T2000", b"A1 1", called.replace(b'"call_id":1', b'"call_id":2'), ended]
     yield "odd", [called, b'A1 {"@odd":"cycle"}', ended, b"Eexit_zero"]
+    yield "no-turn", [called, b"Q1", ended, b"Eexit_zero"]
+    write = b"W" + spell(call(Random(0), 1) | {"operation": "write", "arguments": {}})
+    yield (
+        "read-only",
+        [b'P{"readonly":true}', write, called.replace(b'"call_id":1', b'"call_id":2')],
+    )
+    entries = [{"operation": "read", "arguments": {"n": n}} for n in (-1, 1, -1)]
+    batched = {"type": "host_batch", "invocation_id": INVOCATION, "call_id": 1, "calls": entries}
+    head = b'P{"profile":"inline-sync"}'
+    yield "batch-refused-in-part", [head, b"W" + spell(batched), b"A2 1", ended, b"Eexit_zero"]
+    write_too = {
+        **batched,
+        "calls": [{**entries[1], "operation": name} for name in ("write", "read")],
+    }
+    readonly = b'P{"profile":"inline-sync","readonly":true}'
+    yield "batch-read-only", [readonly, b"W" + spell(write_too), b"A2 1", ended, b"Eexit_zero"]
+    yield "batch-late", [head, b"W" + spell(write_too), b"T2000", b"A1 1", ended]
+    yield "batch-fails", [head, b"W" + spell(write_too), b"F1", b"A2 1", ended, b"Eexit_zero"]
+    report = spell({"type": "progress", "invocation_id": INVOCATION, "current": 1})
+    many = LINE_FEED.join([report] * (load_tables().progress.most + 1))
+    yield "too-many-reports", [b'P{"profile":"worker-rpc"}', b"W" + many, ended]
     spent = {"code": "cpu_time_exceeded", "limit": SMALL["cpu_time_ms"]}
     claimed = b"W" + spell(_ended(error=spent))
     for number, profile in enumerate(PROFILES):
-        head = b"P" + json.dumps({"profile": profile}).encode()
+        policy = b"P" + json.dumps({"profile": profile}).encode()
         for word, steps in ("early", []), ("used", [b"T%d" % (SMALL["cpu_time_ms"] + 1)]):
-            yield f"processor-{word}-{number}", [head, *steps, claimed, b"Eexit_zero"]
+            yield f"processor-{word}-{number}", [policy, *steps, claimed, b"Eexit_zero"]
     for number, error in enumerate(
         (
             {"code": "code_rejected", "reason": "uncaught", "detail": "a\x1b\n\u202eb"},

@@ -16,7 +16,7 @@ from codemode_spec.tables import load_tables
 from codemode_fuzz import reading
 from codemode_fuzz.finding import Finding
 from codemode_fuzz.parent.books import CANARY, Books
-from codemode_fuzz.parent.catalogue import REFERENCE, redacted
+from codemode_fuzz.parent.catalogue import READ_ONLY, REFERENCE, redacted
 from codemode_fuzz.parent.prophet import INVOCATION, Prophet, Reported, Said
 from codemode_fuzz.parent.script import PROFILES, Script, Step, read
 from codemode_fuzz.value.building import build
@@ -40,7 +40,8 @@ def session(script: Script) -> Session:
     if script.absent:
         alternatives = {**rules["alternatives"], "undefined_result": "absent"}
         rules = {**rules, "alternatives": alternatives}
-    return Session(INVOCATION, script.policy, REFERENCE, _ENDPOINT, rules)
+    catalogue = READ_ONLY if script.readonly else REFERENCE
+    return Session(INVOCATION, script.policy, catalogue, _ENDPOINT, rules)
 
 
 def check_parent(data: bytes, made: Made = session) -> None:
@@ -56,7 +57,9 @@ def check_parent(data: bytes, made: Made = session) -> None:
 class _Walk:
     def __init__(self, script: Script, made: Made) -> None:
         self._parent = made(script)
-        self._prophet = Prophet(script.profile, script.policy, absent=script.absent)
+        self._prophet = Prophet(
+            script.profile, script.policy, absent=script.absent, readonly=script.readonly
+        )
         self._books = Books(script.policy)
         self._waiting: set[int] = set()
         self._started = False

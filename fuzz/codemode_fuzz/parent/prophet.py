@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from codemode_spec.model import ledger, parent, terms
@@ -37,9 +38,12 @@ class Prophet:
     Each method gives the model's actions; `late` says whether wall_time_ms has passed.
     """
 
-    def __init__(self, profile: str, policy: Mapping[str, int], *, absent: bool) -> None:
+    def __init__(
+        self, profile: str, policy: Mapping[str, int], *, absent: bool, readonly: bool = False
+    ) -> None:
         chosen = {"undefined_result": "absent" if absent else "reject"}
-        self.rules = terms.rules(MODEL, profile=profile, policy=policy, alternatives=chosen)
+        made = terms.rules(MODEL, profile=profile, policy=policy, alternatives=chosen)
+        self.rules = replace(made, readonly=readonly)
         self._absent = absent
         self._frame_bytes = self.rules.policy["ipc_frame_bytes"]
         self._reports = 0

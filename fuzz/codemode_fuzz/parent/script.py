@@ -2,7 +2,7 @@
 
 | step | what happens |
 |---|---|
-| `P{...}` | rows of the policy, first line only; `"absent"`: no value is legal; `"profile"` |
+| `P{...}` | first line only: rows, `"profile"`, `"readonly"`, `"absent"` (no value is legal) |
 | `S` | the `execute` frame is not handed over before the next steps |
 | `W...` | the worker writes these bytes and a line feed; 0x1e in them is a line feed too |
 | `w...` | the worker writes these bytes |
@@ -68,6 +68,7 @@ class Script:
     steps: tuple[Step, ...]
     starts: bool
     absent: bool
+    readonly: bool
 
 
 def read(data: bytes) -> Script:
@@ -77,6 +78,7 @@ def read(data: bytes) -> Script:
     if lines[0].startswith(b"P"):
         changes = _changes(lines.pop(0)[1:])
     absent = changes.pop("absent", False) is True
+    readonly = changes.pop("readonly", False) is True
     name = changes.pop("profile", DEFAULT_PROFILE)
     name = name if name in tuple(PROFILES) else DEFAULT_PROFILE
     absent |= PROFILES[name].alternatives["undefined_result"] == "absent"
@@ -85,7 +87,8 @@ def read(data: bytes) -> Script:
         policy = small(name)
     starts = lines[:1] != [b"S"]
     steps = (step for line in lines if (step := _step(line)) is not None)
-    return Script(name, policy, tuple(islice(steps, MOST_STEPS)), starts, absent)
+    first = tuple(islice(steps, MOST_STEPS))
+    return Script(name, policy, first, starts, absent, readonly)
 
 
 def small(profile: str) -> dict[str, int]:
