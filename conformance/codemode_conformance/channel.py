@@ -134,6 +134,12 @@ class Channel:
         # What is cancelled with its session was not cancelled with its program.
         self._news_over = True
 
+    def linger(self, seconds: float) -> None:
+        """Listen for what must not come any more: a second outcome of a run."""
+        runs = self.runs.values()
+        until = time.monotonic() + seconds
+        self._until(lambda: any(run.end is End.TWO_OUTCOMES for run in runs), until)
+
     def kill(self) -> None:
         """End the process by its group."""
         self.spoiled = True
@@ -267,6 +273,7 @@ class Channel:
         elif kind == "outcome":
             self.spoiled = self.spoiled or run.outcome is not None
             run.conclude(message, at)
+            self.replies.ended(list(self.runs).index(run.id) + 1, at)
             if run.spec.cancel_after_outcome:
                 self._cancel(run)
         elif kind == "progress":

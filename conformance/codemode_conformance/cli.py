@@ -70,7 +70,7 @@ class _Version(argparse.Action):
 
 def _safe(text: str) -> str:
     """The message without steering characters; what was escaped before stays as it is."""
-    return "".join(c if c in "\\\n" else for_terminal(c) for c in text)
+    return "\n".join(for_terminal(line, backslash=False) for line in text.split("\n"))
 
 
 def _escape_unknown() -> None:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 QUOTE_CHARACTERS: Final = 200
 
+# What a CI system obeys in a log: a workflow command where a line begins, and a line may be broken
+# at any space; the others (`##[`, `##vso[`, `##teamcity[`) in the middle of one.
+_COMMAND: Final = re.compile(r"(?:(?<=\s)|^):(?=:)|#(?=#\w*\[)")
+
 # Format (bidi controls, zero-width, tags), control, surrogate, private, unassigned, and the two
 # separators that some terminals take for a line end.
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -25,12 +29,14 @@ _INVISIBLE: Final = frozenset(
 def for_terminal(text: str, *, backslash: bool = True) -> str:
     """The text on one line, with every invisible or steering character as a visible escape.
 
-    Without `backslash`, a backslash stays single, so that a program reads as it was written.
+    Nothing in it is a command to the CI system that shows the log. Without `backslash`, a backslash
+    stays single, so that a program reads as it was written.
     """
-    return "".join(
+    shown = "".join(
         character if character == "\\" and not backslash else _visible(character)
         for character in text
     )
+    return _COMMAND.sub(_escape, shown)
 
 
 def quoted(value: str | bytes, limit: int = QUOTE_CHARACTERS) -> str:
@@ -85,8 +91,14 @@ def for_workflow(text: str, *, of_property: bool = False) -> str:
     return shown.replace(":", "%3A").replace(",", "%2C") if of_property else shown
 
 
+def for_json(text: str) -> str:
+    """JSON with the same meaning, of which a CI system obeys nothing when it is printed."""
+    return _COMMAND.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def _visible_text(text: str, keep: str = "") -> str:
-    return "".join(c if c == "\\" or c in keep else _visible(c) for c in text)
+    shown = "".join(c if c == "\\" or c in keep else _visible(c) for c in text)
+    return _COMMAND.sub(_escape, shown)
 
 
 def _shell_word(word: str) -> str:
@@ -98,8 +110,12 @@ def _shell_word(word: str) -> str:
 
 
 def _octal(byte: int) -> str:
-    plain = 0x20 <= byte < 0x7F and byte not in b"'\\"
+    plain = 0x20 <= byte < 0x7F and byte not in b"'\\:#"
     return chr(byte) if plain else f"\\{byte:03o}"
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\x{ord(match[0]):02x}"
 
 
 def _visible(character: str) -> str:

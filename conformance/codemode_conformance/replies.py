@@ -50,6 +50,9 @@ class Replies:
         self._rows: dict[tuple[int, str], _Row] = {}
         self._due: list[tuple[float, int, Reply, str]] = []
         self._count = 0
+        # What waits for the end of a run rather than for its time, by the number in the queue.
+        self._awaits: dict[int, int] = {}
+        self._ended: set[int] = set()
 
     @property
     def next_at(self) -> float | None:
@@ -67,9 +70,21 @@ class Replies:
         behaviour = operation.behaviour[min(row.calls, len(operation.behaviour) - 1)]
         row.calls += 1
         delay: float = behaviour.delay_ms / 1_000
+        if behaviour.until_run in self._ended:
+            delay = 0.0
         if behaviour.kind != "never":
             self._schedule(now + delay, self._reply(run, call, behaviour), name)
+            self._awaits[self._count] = behaviour.until_run
         return delay
+
+    def ended(self, number: int, now: float) -> None:
+        """The run of the case with this number has ended: what waits for that is due."""
+        self._ended.add(number)
+        self._due = [
+            (min(at, now) if self._awaits.get(count) == number else at, count, reply, name)
+            for at, count, reply, name in self._due
+        ]
+        heapq.heapify(self._due)
 
     def due(self, now: float) -> list[Reply]:
         """The replies to send now, in order."""

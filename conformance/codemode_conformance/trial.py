@@ -307,6 +307,8 @@ class Trial:
             self._note_surroundings(seen.then[-1].outcome or {}, expected)
         if "call_cancelled" in self._identity.capabilities:
             channel.wait_for_cancel_news()
+        if ready.case.linger_ms:
+            channel.linger(ready.case.linger_ms / 1_000)
         named = {name for e in ready.expected if e for legal in e.any_of for name in legal.canaries}
         if "file" in named and not self._adapter.canaries.intact():
             raise FaultError("surroundings", "the planted file is gone or changed")

@@ -3,7 +3,8 @@
 A thread looks at what is below the adapter about every millisecond (level B); with a tracer each
 process is known from its first moment to its last besides (level A). A worker is what the target
 file's `worker_pattern` fits; before its own program is loaded a process still has the command line
-of its parent, and is not looked at.
+of its parent, and is not looked at. What a worker started, whatever it is called, is looked at only
+for whether it is left.
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ class Watch:
         self._pattern = re.compile(pattern)
         self.workers: dict[tuple[int, int], Seen] = {}
         self._all: dict[tuple[int, int], Seen] = {}
+        self._offspring: dict[tuple[int, int], tuple[Seen, Seen]] = {}
         self._programs = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._look_on, name="cmconf-watch", daemon=True)
@@ -112,6 +114,7 @@ class Watch:
     def forget(self) -> None:
         """Begin anew with the next program."""
         self.workers.clear()
+        self._offspring.clear()
         if self._tracer is not None:
             self._tracer.begin()
 
@@ -124,7 +127,8 @@ class Watch:
         self._take_followed()
         while True:
             left = [one for one in list(self.workers.values()) if _is_there(one)]
-            if len(left) == kept or time.monotonic() > until:
+            done = len(left) == kept and not self._orphans()
+            if done or time.monotonic() > until:
                 return left
             time.sleep(LOOK_SECONDS * 10)
 
@@ -138,6 +142,8 @@ class Watch:
         """
         left = self.left(kept=kept)
         self._take_followed()
+        orphans = len(self._orphans())
+        more = f", and {orphans} that they started" if orphans else ""
         workers = list(self.workers.values())
         refused = _none_started(workers, known, kept)
         if not workers:
@@ -150,7 +156,11 @@ class Watch:
         known |= set(self.workers)
         return (
             _fact("fresh", enough, f"process {again[:1]} ran an earlier program"),
-            _fact("gone", len(left) <= kept, f"{len(left)} of {len(workers)} are still there"),
+            _fact(
+                "gone",
+                len(left) <= kept and not orphans,
+                f"{len(left)} of {len(workers)} are still there{more}",
+            ),
             _fact("kept", len(left) == kept, f"{len(left)} wait, and not {kept}"),
             refused,
             _environment(workers),
@@ -167,7 +177,8 @@ class Watch:
         if self._tracer is None:
             return
         self._tracer.sync()
-        for one in self._tracer.seen():
+        followed = self._tracer.seen()
+        for one in followed:
             if one.pid == self._root or not self._pattern.search(one.command):
                 continue
             seen = self.workers.setdefault(one.identity, Seen(one.pid, one.started))
@@ -178,6 +189,25 @@ class Watch:
                 pairs = [(number, name) for number, name in one.opened if number >= _FIRST_OWN]
                 seen.opened |= _named(name for _, name in pairs)
                 seen.opened_read = True
+        for one in sorted(followed, key=lambda one: one.started):
+            self._take_offspring(one.pid, one.started, one.parent)
+
+    def _take_offspring(self, pid: int, started: int, parent: int) -> None:
+        if (pid, started) in self.workers:
+            return
+        known = [(worker, worker) for worker in list(self.workers.values())]
+        for worker, one in [*known, *list(self._offspring.values())]:
+            # A pid may have been that of another process before.
+            if one.pid == parent and one.started <= started:
+                self._offspring[pid, started] = (worker, Seen(pid, started))
+
+    def _orphans(self) -> list[Seen]:
+        """What workers started that are gone, and that did not go with them."""
+        return [
+            one
+            for worker, one in list(self._offspring.values())
+            if one.identity not in self.workers and _is_there(one) and not _is_there(worker)
+        ]
 
     def _look_on(self) -> None:
         while not self._stopping.wait(LOOK_SECONDS):
@@ -189,6 +219,7 @@ class Watch:
         seen = self.workers.get(entry.identity)
         if seen is None:
             if not self._pattern.search(_command(entry.pid)):
+                self._take_offspring(entry.pid, entry.started, entry.parent)
                 return
             seen = self.workers[entry.identity] = Seen(entry.pid, entry.started)
         seen.peak_bytes = max(seen.peak_bytes, _peak(entry.pid))

@@ -117,6 +117,16 @@ def test_a_second_outcome_is_seen(fake_engine: MakeEngine, case_of: MakeCase) ->
     assert restarted(engine, case_of)
 
 
+@pytest.mark.parametrize(
+    ("linger", "end"), [({}, End.VALUE), ({"linger_ms": 800}, End.TWO_OUTCOMES)]
+)
+def test_a_second_outcome_that_comes_later_is_listened_for(
+    fake_engine: MakeEngine, case_of: MakeCase, linger: dict[str, int], end: End
+) -> None:
+    """Where a case says so; the next program is over before it comes."""
+    assert first(fake_engine(), case_of("again_later", **linger)).end is end
+
+
 def test_a_forged_outcome_is_never_believed(fake_engine: MakeEngine, case_of: MakeCase) -> None:
     """Lines without the key, or with a wrong one, are noise; an unfinished one swallows nothing."""
     engine = fake_engine()

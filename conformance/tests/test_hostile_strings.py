@@ -88,6 +88,8 @@ def test_no_line_of_a_log_is_a_command(outputs: dict[str, str]) -> None:
     assert not any(line.lstrip().startswith("::") for line in outputs["terminal"].split("\n"))
     for kind in ("markdown", "html", "junit"):
         assert not any(line.lstrip().startswith("::") for line in outputs[kind].split("\n")), kind
+    for kind, text in outputs.items():
+        assert not re.search(r"##\w*\[", text), kind
     lines = outputs["github"].splitlines()
     report = json.loads(outputs["json"])
     ill = [c for c in report["cases"] if c["verdict"] in ("fail", "error", "flaky")]

@@ -43,6 +43,18 @@ def test_a_delay_is_kept_and_told() -> None:
     assert source.next_at is None
 
 
+def test_a_reply_comes_early_once_the_run_that_it_waits_for_has_ended() -> None:
+    """Of that run alone; and at once if that has ended before."""
+    source = replies(Behaviour("value", value=1, delay_ms=250, until_run=3))
+    source.accept(1, 1, "op", 10.0)
+    source.ended(2, 10.1)
+    assert sent(source, 10.1) == []
+    source.ended(3, 10.2)
+    assert sent(source, 10.2) == [(1, 1)]
+    assert source.accept(1, 2, "op", 10.3) == 0.0
+    assert sent(source, 10.3) == [(2, 1)]
+
+
 def test_replies_are_released_in_the_order_asked_for() -> None:
     """A reply waits for those that come before it in `release`; others pass."""
     source = replies(Behaviour("value", value=0), release=(3, 1, 2))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from codemode_conformance.evidence import State
+from codemode_conformance.processtable import read_entry
+from codemode_conformance.tracing.tracer import Traced
 from codemode_conformance.watch import OVERHEAD_BYTES, Watch, visible
 
 if TYPE_CHECKING:
@@ -95,6 +97,42 @@ def test_a_worker_that_is_left_is_told(watched, monkeypatch) -> None:
     monkeypatch.setattr("codemode_conformance.watch.PATIENCE_SECONDS", 0.1)
     monkeypatch.setattr(Watch.left, "__defaults__", (0.1, 0))
     assert watched(nap=60)["gone"].state is State.BROKEN
+
+
+class Followed:
+    """A tracer that has followed these."""
+
+    lost = ""
+
+    def __init__(self, *processes: Traced) -> None:
+        self.processes = list(processes)
+
+    def begin(self) -> None:
+        """Nothing has to be forgotten."""
+
+    def sync(self) -> None:
+        """Nothing is on its way."""
+
+    def seen(self) -> list[Traced]:
+        """All of them."""
+        return self.processes
+
+
+def test_what_a_worker_left_is_told_whatever_it_is_called() -> None:
+    """It does not look like a worker, and its parent is gone."""
+    with subprocess.Popen([sys.executable, "-c", NAP.format(60)]) as left:
+        entry = read_entry(left.pid)
+        assert entry is not None
+        worker = Traced(1 << 22, entry.started, os.getpid(), ("a-worker",))
+        child = Traced(*entry.identity, worker.pid, ("sleep",))
+        watch = Watch(os.getpid(), "^a-worker$", Followed(worker, child))
+        watch.left(0)
+        watch.stop()
+        assert [one.pid for one in watch.left(0)] == []
+        facts = {fact.name: fact for fact in watch.facts(set(), MANY)}
+        left.kill()
+    assert facts["gone"].state is State.BROKEN
+    assert facts["gone"].detail == "0 of 1 are still there, and 1 that they started"
 
 
 def test_a_worker_of_an_earlier_program_is_not_fresh(watched) -> None:

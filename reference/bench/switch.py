@@ -19,7 +19,7 @@ hostile, scenarios, *worker = sys.argv[1:]
 ours, copy = os.pipe()
 found = ctypes.CDLL(None, use_errno=True).tee(0, copy, CHUNK, 0)
 if found <= 0:
-    # Nothing will come; or it could not be looked at, which is no fault of a worker and shows as one.
+    # Nothing will come; or it could not be looked at, which must not look like a worker's fault.
     sys.exit(0 if found == 0 else FAILED)
 name = NAMED.search(os.read(ours, found))
 os.close(ours)

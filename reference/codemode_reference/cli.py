@@ -60,13 +60,18 @@ def _run_command(options: argparse.Namespace) -> int:
     try:
         outcome = asyncio.run(_run(source, options))
     except PolicyError as error:
-        print(f"{error.code}: {error}", file=sys.stderr)
-        return USAGE if error.code == Code.invalid_policy else FAILED
+        return _refused(error)
     except KeyboardInterrupt:
         return _SIGNALLED + signal.SIGINT
     except asyncio.CancelledError:
         return _SIGNALLED + signal.SIGTERM
     return _report(outcome, as_json=options.json)
+
+
+def _refused(error: PolicyError) -> int:
+    """Misuse, or a machine that cannot give what was required."""
+    print(f"{error.code}: {error}", file=sys.stderr)
+    return USAGE if error.code == Code.invalid_policy else FAILED
 
 
 def _protection_command(options: argparse.Namespace) -> int:
@@ -87,7 +92,7 @@ def _serve_command(options: argparse.Namespace) -> int:
     try:
         return serve(options, version())
     except PolicyError as error:
-        print(f"{error.code}: {error}", file=sys.stderr)
+        return _refused(error)
     except OptionError as error:
         print(error, file=sys.stderr)
     return USAGE

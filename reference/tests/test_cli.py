@@ -234,8 +234,9 @@ def test_missing_protection_can_be_refused(program, capsys, monkeypatch):
     monkeypatch.setattr(
         "codemode_reference.parent.install", lambda folder, program: (["worker"], missing)
     )
-    assert main(["run", program("return 1"), "--require-hardening"]) == 1
-    assert capsys.readouterr().err == (
-        "hardening_unavailable: a required protection of the worker is not available: "
-        "landlock (Function not implemented)\n"
-    )
+    for command in (["run", program("return 1")], ["serve"]):
+        assert main([*command, "--require-hardening"]) == 1
+        assert capsys.readouterr().err == (
+            "hardening_unavailable: a required protection of the worker is not available: "
+            "landlock (Function not implemented)\n"
+        )

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import zlib
 from functools import partial
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -12,6 +14,7 @@ from codemode_reference.repositories import builtin, pages, repository_operation
 from codemode_reference.repositories.pages import Step, StoppedError, fill
 from codemode_reference.repositories.seals import Seal
 from codemode_reference.repositories.store import (
+    MOST_FOLDERS,
     MOST_OBJECT,
     ProblemError,
     RepositoryError,
@@ -457,6 +460,52 @@ def test_a_damaged_repository_is_a_clear_result(folder):
     for path in sorted(folder.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     assert client("list", snapshot=snapshot["snapshot"])["problem"] == "damaged"
+
+
+def test_a_pack_that_lies_about_a_size_is_damage(folder):
+    """What the library's error keeps alive of the pack does not get in the way of closing it."""
+    with Repo(str(folder)) as repo:
+        commit(repo, {b"file": b"0" * 1_000_000})
+        blob = Blob.from_string(b"0" * 1_000_000).id
+        repo.object_store.pack_loose_objects()
+        (pack,) = repo.object_store.packs
+        place, path = pack.index.object_offset(blob), Path(pack.data.path)
+    data = bytearray(path.read_bytes())
+    assert data[place : place + 4] == bytes([0xB0, 0xA4, 0xE8, 0x03])
+    # Ten bytes, in as many places.
+    data[place : place + 4] = bytes([0xBA, 0x80, 0x80, 0x00])
+    path.chmod(0o600)
+    path.write_bytes(data)
+    client = Client(on_disk(folder, "r"))
+    assert client("read", snapshot=client.open("r"), path="file")["problem"] == "damaged"
+
+
+@pytest.mark.parametrize("size", [b"9007199254740992", b"-1"])
+def test_a_size_that_no_program_could_be_told_is_damage(folder, size):
+    """The other files of the folder are still listed."""
+    with Repo(str(folder)) as repo:
+        commit(repo, {b"a": b"a", b"b": b"b"})
+        blob = Blob.from_string(b"a").id.decode()
+    path = folder / "objects" / blob[:2] / blob[2:]
+    path.chmod(0o600)
+    path.write_bytes(zlib.compress(b"blob " + size + b"\0a"))
+    client = Client(on_disk(folder, "r"))
+    snapshot = client.open("r")
+    assert client("list", snapshot=snapshot)["items"] == [
+        {"path": "a", "kind": "file", "problem": "damaged"},
+        {"path": "b", "kind": "file", "bytes": 1},
+    ]
+    assert client("read", snapshot=snapshot, path="a")["problem"] == "damaged"
+    assert client("search_code", snapshot=snapshot, text="b")["skipped"] == {"damaged": 1}
+
+
+def test_a_search_says_that_it_did_not_look_everywhere(folder):
+    """Folders below too many others are counted, so that nobody takes no match for none."""
+    with Repo(str(folder)) as repo:
+        commit(repo, {b"d/" * (MOST_FOLDERS + 1) + b"f": b"needle\n"})
+    client = Client(on_disk(folder, "r"))
+    found = client("search_code", snapshot=client.open("r"), text="needle")
+    assert (found["items"], found["skipped"]) == ([], {"too_deep": 1})
 
 
 def test_a_ref_that_is_no_id_is_not_shown(folder, tmp_path):

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from codemode_reference.cli import main
 from codemode_reference.repositories import builtin, repository_operations
+from codemode_reference.server.command import _repositories
 from mcp import ClientSession, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -256,6 +258,25 @@ def test_a_cancelled_program_ends_at_once(raw):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
+def test_an_id_without_an_answer_is_not_taken_again(raw):
+    """The first program can still be cancelled; the id is free once it was, or was answered."""
+    server = raw("--mode", "code")
+    server.program(1, "for (;;);")
+    server.until(server.children)
+    running = set(server.children())
+    server.program(1, "return 1")
+    refused = server.receive()
+    assert (refused["id"], refused["error"]["code"]) == (None, -32600)
+    assert running <= set(server.children())
+    server.send(method="notifications/cancelled", params={"requestId": [1]})
+    server.send(method="notifications/cancelled", params={"requestId": 1})
+    server.until(lambda: not running & set(server.children()))
+    for value in (2, 3):
+        server.program(1, f"return {value}")
+        assert server.receive()["result"]["structuredContent"]["value"] == value
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 @pytest.mark.parametrize(("how", "status"), [("eof", 0), ("SIGTERM", 143), ("SIGINT", 130)])
 @pytest.mark.parametrize("busy", [False, True])
 def test_it_ends_with_its_client_or_by_a_signal(raw, how, status, busy):
@@ -402,6 +423,18 @@ def test_repositories_are_named_after_their_folders(tmp_path):
 
     options = (paths[0], paths[1], paths[2] / ".git")
     with_client(story, *(word for path in options for word in ("--repo", str(path))))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every name is UTF-8")
+def test_a_folder_whose_name_is_no_text_is_named_with_escapes(tmp_path):
+    """So that the name can be told, and used."""
+    from dulwich.repo import Repo  # noqa: PLC0415
+
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/pear\xff"))
+    path.mkdir()
+    Repo.init(str(path)).close()
+    (found,) = _repositories([str(path)])
+    assert found.name == "pear\\xff"
 
 
 def test_the_operations_of_the_command_are_those_of_the_catalogue():

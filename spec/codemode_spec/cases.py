@@ -55,6 +55,7 @@ Alternatives = dict[str, str | tuple[str, ...]]
 class Behaviour:
     """What one call of an operation does: exactly one kind, after `delay_ms`.
 
+    It does so earlier if the run of the case whose number is `until_run` has ended by then.
     `nested` is a program that it runs in a session of its own. `changed` and `warnings` are what it
     tells of itself.
     """
@@ -64,6 +65,7 @@ class Behaviour:
     code: str = ""
     message: str = ""
     delay_ms: int = 0
+    until_run: int = 0
     changed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -110,6 +112,7 @@ class Case:
 
     `fresh_after` marks a program that changes globals or built-ins: in a target that keeps state,
     they would spoil the next case. `edges` says on which sides of which rows' limits it stands.
+    `linger_ms` is how long it is listened to after the last outcome for what must not come.
     """
 
     id: str
@@ -125,6 +128,7 @@ class Case:
     prefer: Mapping[str, int]
     after: str
     fresh_after: bool
+    linger_ms: int
     reported: tuple[str, ...]
     edges: Mapping[str, tuple[str, ...]]
     data: Mapping[str, Any] = field(repr=False, compare=False)
@@ -296,6 +300,7 @@ def _operation(entry: Mapping[str, Any]) -> OperationSpec:
 def _behaviour(entry: Mapping[str, Any]) -> Behaviour:
     told: dict[str, Any] = {
         "delay_ms": entry.get("delay_ms", 0),
+        "until_run": entry.get("until_run", 0),
         "changed": _texts(entry.get("changed", ()), "path"),
         "warnings": _texts(entry.get("warnings", ()), "warning"),
     }

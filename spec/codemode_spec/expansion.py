@@ -101,6 +101,7 @@ def expanded(area: str, variant: str | None, data: Mapping[str, Any]) -> Case:
         prefer=data.get("prefer", {}),
         after=data.get("after", "healthy"),
         fresh_after=data.get("fresh_after", False),
+        linger_ms=data.get("linger_ms", 0),
         reported=tuple(data.get("reported", ())),
         edges={row: tuple(sides) for row, sides in data.get("edges", {}).items()},
         data=data,

@@ -99,7 +99,7 @@ def choose_block(
     facts = {**alternatives, "variant": variant or ""}
     undeclared = {name for block in blocks for name in block.get("when", {})} - set(facts)
     if undeclared:
-        raise NotApplicable(f"the target does not declare {', '.join(sorted(undeclared))}")
+        raise NotApplicable(f"{' and '.join(sorted(undeclared))} is not declared")
     matching = [block for block in blocks if _matches(block.get("when", {}), facts)]
     if len(matching) != 1:
         number = "no block" if not matching else f"{len(matching)} blocks"

@@ -126,7 +126,7 @@ def _program(entry: Mapping[str, Any], language: str, alternatives: Mapping[str,
         return program
     style = alternatives.get("script_style")
     if style is None:
-        raise NotApplicable("the target does not declare script_style")
+        raise NotApplicable("script_style is not declared")
     if style not in program:
         raise NotApplicable(f"the case has no {style} {language} program")
     return program[style]

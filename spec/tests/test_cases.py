@@ -138,11 +138,11 @@ def test_a_case_takes_the_numbers_and_the_style_of_its_target() -> None:
             {"program": {"javascript": {"repeat": "x", "times": "@{wrapper_bytes - 9}"}}},
             *({"wrapper_bytes": 1}, ALTERNATIVES, "javascript", "smaller than the case itself"),
         ),
-        ({}, {}, {}, "javascript", "does not declare script_style"),
+        ({}, {}, {}, "javascript", "script_style is not declared"),
         ({}, {}, ALTERNATIVES, "python", "has no python program"),
         (
             {"expect": [{"when": {"stall": "at_once"}, "outcome": "value", "value": 1}]},
-            *({}, ALTERNATIVES, "javascript", "does not declare stall"),
+            *({}, ALTERNATIVES, "javascript", "stall is not declared"),
         ),
         (
             {"expect": [{"when": {"exhaustion": "terminal"}, "outcome": "value", "value": 1}]},

@@ -72,7 +72,7 @@ def execute(arguments: argparse.Namespace) -> int:
             identity,
             role.effective,
             datetime.now(UTC).isoformat(timespec="seconds"),
-            of=len(specification.cases),
+            of=sum(name in case.roles for case in specification.cases.values()),
             role=name,
             comparison=Comparison(),
         )

@@ -9,6 +9,7 @@ import importlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from codemode_conformance.escape import for_json
 from codemode_conformance.report.parts import ROLES
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ KINDS: Final = tuple(_MODULES)
 def render(kind: str, report: Mapping[str, Any]) -> str:
     """The report of this kind as it is written to a file."""
     if kind == "json":
-        return json.dumps(report, ensure_ascii=True, indent=1) + "\n"
+        return for_json(json.dumps(report, ensure_ascii=True, indent=1)) + "\n"
     # Imported here: a command that writes no report has no use for its parts.
     module = importlib.import_module(f"{__package__}.{_MODULES[kind]}")
     if ROLES in report:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from codemode_conformance.escape import for_xml
+from codemode_conformance.escape import for_json, for_xml
 from codemode_conformance.report import words
 from codemode_conformance.report.parts import parts
 from codemode_conformance.verdicts import Verdict
@@ -39,7 +39,7 @@ def whole(report: Mapping[str, Any]) -> str:
 
 def _written(runs: list[dict[str, Any]]) -> str:
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
-    return json.dumps(log, ensure_ascii=True, indent=1) + "\n"
+    return for_json(json.dumps(log, ensure_ascii=True, indent=1)) + "\n"
 
 
 def _not_started(report: Mapping[str, Any], one: Mapping[str, str]) -> dict[str, Any]:

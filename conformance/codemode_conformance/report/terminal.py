@@ -199,6 +199,8 @@ class Terminal:
         cells = "".join(f"{verdict.value:>13}" for verdict in _COLUMNS)
         self._print(f"{'class':<12}{cells}")
         for name, counts in sorted(self._summary.classes.items()):
+            if not any(counts[verdict] for verdict in _COLUMNS):
+                continue  # All of it was not reached.
             cells = "".join(f"{counts[verdict] or '-':>13}" for verdict in _COLUMNS)
             self._print(f"{name:<12}{cells}")
         self._print("(layers of cases: a case counts once for each thing that it judges)")

@@ -155,6 +155,10 @@ class _Run:
     def _twice(self, _):
         return self.give(1) and self.give(2)
 
+    def _again_later(self, _):
+        threading.Timer(0.15, self.give, [2]).start()
+        return self.give(1)
+
     def _hang(self, _):
         threading.Event().wait()
 

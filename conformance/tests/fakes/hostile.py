@@ -12,6 +12,7 @@ HOSTILE = (
     "</script></style></pre></code><script>alert(1)</script><img src=x onerror=alert(1)>"
     "' \" onmouseover=alert(1) &lt; ]]> --> <!-- javascript:alert(1) "
     "\n::error::forged\r\n::set-output name=x::y\n%0A::warning::z"
+    " ::error::in the middle ##[add-mask]e ##vso[task.setvariable variable=PATH]x ##teamcity[a] "
     "\n# Heading\n| a | b |\n``` ```` `code` **bold** [text](javascript:alert(1)) <b>@user #1 "
     "{0} $(touch /tmp/owned) `touch /tmp/owned` ; rm -rf ~ \\ \0 \x00 \ud83d end"
 )

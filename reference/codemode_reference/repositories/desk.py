@@ -210,7 +210,11 @@ class Desk:
 def _listed(reader: Reader, path: str, entry: Entry) -> dict[str, Any]:
     item: dict[str, Any] = {"path": path, "kind": entry.kind.value}
     if entry.kind is Kind.FILE:
-        item["bytes"] = reader.size(entry.object_id)
+        # One file that is missing, as in a partial clone, must not hide the others.
+        try:
+            item["bytes"] = reader.size(entry.object_id)
+        except ProblemError as problem:
+            item["problem"] = problem.kind
     return item
 
 

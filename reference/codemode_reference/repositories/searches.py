@@ -34,12 +34,15 @@ def matches(
 ) -> Iterator[Step]:
     """Each line with the text once. A position is that of a file and the lines before it there.
 
-    What is no text or cannot be read is counted in `skipped` by the kind of problem.
+    What is no text or cannot be read is counted in `skipped` by the kind of problem, a folder below
+    too many others as `too_deep`.
     """
     fold: Callable[[str], str] = str.lower if query.ignore_case else str
     wanted = fold(query.text)
     begin, first = start or ([], 0)
     for position, path, entry in walk(reader, folder, deep=True, start=begin):
+        if entry.kind is Kind.FOLDER:
+            skipped["too_deep"] += 1
         if entry.kind is not Kind.FILE:
             continue
         yield Step([position, first], work=_FILE_WORK)

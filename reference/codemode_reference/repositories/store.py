@@ -20,6 +20,7 @@ from dulwich.repo import Repo
 
 from codemode_reference.errors import CodeModeError
 from codemode_reference.repositories.sizes import sizes
+from codemode_reference.strict_json import MAX_SAFE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -184,14 +185,23 @@ class Reader:
             raise ProblemError("too_large", bytes=size, limit=MOST_OBJECT)
         try:
             return self._store[ObjectID(object_id)]
-        except Exception as error:
-            raise self._damaged(object_id, error) from error
+        except Exception as error:  # noqa: BLE001  a library that reads what anyone may have written
+            problem = self._damaged(object_id, error)
+        # Out here: what the library's error keeps alive has a view of the pack, which could not be
+        # closed.
+        raise problem
 
     def _sizes(self, object_id: bytes) -> tuple[int, int]:
         try:
-            return sizes(self._store, object_id)
-        except Exception as error:
-            raise self._damaged(object_id, error) from error
+            found = sizes(self._store, object_id)
+        except Exception as error:  # noqa: BLE001  likewise
+            problem = self._damaged(object_id, error)
+        else:
+            # A size is told to programs, which have doubles.
+            if 0 <= found[0] <= MAX_SAFE:
+                return found
+            problem = self._damaged(object_id, ValueError("no possible size"))
+        raise problem
 
     def _damaged(self, object_id: bytes, error: Exception) -> ProblemError:
         self._repository.last_error = f"{_shown(object_id)}: {error!r}"

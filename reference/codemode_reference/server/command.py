@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,6 +113,8 @@ def _repositories(paths: Sequence[str]) -> list[Repository]:
     for path in paths:
         folder = Path(path).resolve()
         base = folder.parent.name if folder.name == ".git" else folder.name.removesuffix(".git")
+        # A name that is not UTF-8 could not be told.
+        base = os.fsencode(base).decode("utf-8", "backslashreplace")
         name, number = base, 1
         while name in found:
             number += 1

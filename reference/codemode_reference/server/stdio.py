@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
+import mcp.types as mcp
 from mcp.shared.message import SessionMessage
 
 from codemode_reference.server.reader import MessageReader, Refused
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     Outgoing: TypeAlias = MemoryObjectSendStream[SessionMessage]
 
 _CHUNK = 65536
+_CANCELLED = "notifications/cancelled"
 
 
 @contextmanager
@@ -87,6 +89,9 @@ class _Wire:
         self._lock = asyncio.Lock()
         self._quiet = asyncio.Event()
         self._quiet.set()
+        # Requests without an answer: a second one of the same id would take the place of the first,
+        # which nobody could cancel any more.
+        self._open: set[int | str] = set()
 
     async def read(self, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         """Hand messages to the server until the client has no more."""
@@ -101,16 +106,32 @@ class _Wire:
                 if not data:
                     return
                 for message in reader.feed(data):
-                    if isinstance(message, Refused):
-                        await self._send(message.line())
+                    known = message if isinstance(message, Refused) else self._known(message)
+                    if isinstance(known, Refused):
+                        await self._send(known.line())
                     else:
-                        await to_server.send(SessionMessage(message))
+                        await to_server.send(SessionMessage(known))
+
+    def _known(self, message: mcp.JSONRPCMessage) -> mcp.JSONRPCMessage | Refused:
+        if isinstance(message, mcp.JSONRPCRequest):
+            if message.id in self._open:
+                # Not with its id: that would be the answer to the first one.
+                return Refused(mcp.INVALID_REQUEST, "a request with this id has no answer yet")
+            self._open.add(message.id)
+        elif isinstance(message, mcp.JSONRPCNotification) and message.method == _CANCELLED:
+            # Its request gets no answer.
+            number = (message.params or {}).get("requestId")
+            if isinstance(number, int | str):
+                self._open.discard(number)
+        return message
 
     async def write(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Write the server's messages, one line each, until there are no more or no reader."""
         with from_server, suppress(OSError):
             async for item in from_server:
                 self._quiet.clear()
+                if isinstance(item.message, mcp.JSONRPCResponse | mcp.JSONRPCError):
+                    self._open.discard(item.message.id)
                 text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await self._send(text.encode() + b"\n")
                 if not from_server.statistics().tasks_waiting_send:
