@@ -197,7 +197,10 @@ class Trial:
         """Nothing is asked that the adapter does not know."""
         case, needed = self._case, set()
         for entry in case.data.get("operations", []):
-            if not {"group", "aliases", "shortcuts"}.isdisjoint(entry):
+            if not {"group", "shortcuts"}.isdisjoint(entry):
+                needed.add("op.groups")
+            # Where there are no groups, operations may have aliases all the same.
+            if "aliases" in entry and "op.aliases" not in self._identity.capabilities:
                 needed.add("op.groups")
             needed |= {f"op.{trait}" for trait in ("cost", "diagnostics") if trait in entry}
             if entry["effect"] == "unstated":
