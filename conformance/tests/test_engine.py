@@ -257,6 +257,23 @@ def test_a_target_that_cannot_cancel_is_not_asked_further(
     assert observation.unsupported == "the target does not support cancel"
 
 
+@pytest.mark.parametrize(
+    ("capabilities", "lacks"),
+    [
+        (["op.aliases"], None),
+        (["op.groups"], None),
+        ([], "the adapter lacks op.groups"),
+    ],
+)
+def test_aliases_need_no_groups(
+    fake_engine: MakeEngine, case_of: MakeCase, capabilities: list[str], lacks: str | None
+) -> None:
+    """A target without groups may have operations with aliases."""
+    engine = fake_engine({"identity": {"capabilities": capabilities}})
+    named = {**operation({"value": 1}), "aliases": ["other"]}
+    assert engine.run(case_of("return 1", operations=[named])).observation.unsupported == lacks
+
+
 def test_a_late_call_and_its_cancellation_are_recorded(
     fake_engine: MakeEngine, case_of: MakeCase
 ) -> None:
