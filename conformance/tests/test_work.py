@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import threading
-import time
 
 import pytest
 from codemode_conformance.evidence import State
@@ -53,22 +50,52 @@ def test_of_little_work_nothing_is_said() -> None:
     assert judged({MAIN: 9}, ROOT, THERE, "process").state is State.UNOBSERVABLE
 
 
-@pytest.mark.skipif(not visible(), reason="no /proc")
-def test_work_of_processes_and_threads_is_told_apart() -> None:
-    """Of real ones, those that have ended included."""
-    work = Work(os.getpid())
-    spin = "import time\nwhile time.process_time() < 0.4: pass\n"
-    subprocess.run([sys.executable, "-I", "-S", "-c", spin], check=True)
-    assert work.fact("process").state is State.HOLDS
+PROGRAM = """
+import subprocess, sys, threading, time
 
-    def busy() -> None:
-        while time.thread_time() < 0.4:
-            pass
+def work(clock):
+    until = clock() + 0.4
+    while clock() < until:
+        pass
 
-    work = Work(os.getpid())
-    thread = threading.Thread(target=busy)
+def beside():
+    thread = threading.Thread(target=work, args=[time.thread_time])
     thread.start()
     thread.join()
-    assert work.fact("thread").state is State.HOLDS
-    assert work.fact("process").state is State.BROKEN
+
+def below():
+    spin = "import time\\nwhile time.process_time() < 0.4: pass"
+    subprocess.run([sys.executable, "-I", "-S", "-c", spin], check=True)
+
+for line in sys.stdin:
+    {"first": lambda: work(time.thread_time), "beside": beside, "below": below}[line.strip()]()
+    print("done", flush=True)
+"""
+
+
+@pytest.mark.skipif(not visible(), reason="no /proc")
+def test_work_of_processes_and_threads_is_told_apart() -> None:
+    """Of real ones, those that have ended included.
+
+    They are those of another process: a thread of this one would keep the lock of the interpreter
+    from the one that looks.
+    """
+    words = [sys.executable, "-I", "-S", "-c", PROGRAM]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as root:
+        assert root.stdin is not None
+        assert root.stdout is not None
+        found = {}
+        for place in ("first", "beside", "below"):
+            work = Work(root.pid)
+            root.stdin.write(place.encode() + b"\n")
+            root.stdin.flush()
+            assert root.stdout.readline() == b"done\n"
+            found[place] = [work.fact(name).state for name in ("isolate", "thread", "process")]
+        root.stdin.close()
+    holds, broken = State.HOLDS, State.BROKEN
+    assert found == {
+        "first": [holds, broken, broken],
+        "beside": [holds, holds, broken],
+        "below": [broken, broken, holds],
+    }
     assert ticks(2**22) == {}
