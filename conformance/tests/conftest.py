@@ -199,8 +199,9 @@ def served(tmp_path: Path) -> Callable[..., Installed]:
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Observed]]:
     """Makes server roles of the fake; each is closed in the end."""
     roles = []
-    monkeypatch.setattr(trial, "CANCEL_SECONDS", 0.1)
-    monkeypatch.setattr(trial, "PING_SECONDS", 0.3)
+    # Longer than in earnest: a fake that answers must be heard on a busy machine too.
+    monkeypatch.setattr(trial, "CANCEL_SECONDS", 2)
+    monkeypatch.setattr(trial, "PING_SECONDS", 2)
 
     def make(transport: str = "stdio", caps: Caps | None = None, **tables: Any) -> ServerRole:
         data = server_data(transport, **tables)

@@ -178,7 +178,9 @@ def test_the_reference_conforms_on_a_few_cases_and_its_report_fits_the_schema(
     }
     kept = next(entry for entry in report["cases"] if entry["id"] == "tim.deadline-kept")
     assert kept["reproduce"] == "cmconf run --target reference --case tim.deadline-kept"
-    assert 300 <= kept["evidence"]["runs"][0]["elapsed_ms"] <= 800
+    # That it did not take too long either is what its verdict says.
+    assert kept["verdict"] == "pass"
+    assert kept["evidence"]["runs"][0]["elapsed_ms"] >= 300
     assert list(tmp_path.iterdir()) == [path]
 
 

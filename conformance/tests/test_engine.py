@@ -195,11 +195,10 @@ def test_runs_at_once_and_after_a_call(fake_engine: MakeEngine, case_of: MakeCas
         {"program": {"javascript": "call op {}\nlast"}},
         {"program": {"javascript": "return 2"}, "at": "after_call 1"},
     ]
-    case = case_of(runs=runs, operations=[operation({"value": 1, "delay_ms": 150})])
+    case = case_of(runs=runs, operations=[operation({"value": 1, "until_run": 2})])
     observation = fake_engine().run(case).observation
     assert [run.value.value for run in observation.runs] == [1, 2]
-    assert observation.runs[0].elapsed_ms >= 150
-    assert observation.runs[1].elapsed_ms < 150
+    assert [(run.end, run.forced) for run in observation.runs] == [(End.VALUE, None)] * 2
     assert observation.after is Health.HEALTHY
 
 

@@ -188,5 +188,5 @@ def test_a_rate_is_kept_from_our_side() -> None:
             await pace.wait()
         return time.monotonic() - started
 
-    assert 0.19 < asyncio.run(calls()) < 2
+    assert 0.19 < asyncio.run(calls()) < 20  # the window of its own default is a minute
     asyncio.run(Pace(None).wait())

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from codemode_conformance.evidence import Fact
 
 pytestmark = pytest.mark.skipif(not visible(), reason="processes cannot be watched here")
-NAP = "import time; time.sleep({})"
+NAP = "import time; time.sleep(60)"
+SOON = 30
+"""Seconds within which a busy machine has looked."""
 MANY = 64 << 20
 
 
@@ -34,7 +36,8 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., dict[str, Fact]]]:
         *,
         number: int = 1,
         env: dict[str, str] | None = None,
-        nap: float = 0.4,
+        ends: bool = True,
+        peak: int = 0,
         known: set[tuple[int, int]] | None = None,
         same_folder: bool = False,
         code: str = "",
@@ -50,19 +53,21 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., dict[str, Fact]]]:
                 "-I",
                 "-S",
                 "-c",
-                code + NAP.format(nap),
+                code + NAP,
                 "a-worker-of-this-test",
             ]
             children.append(subprocess.Popen(words, env=env or {}, cwd=folder, **options))
-        until = time.monotonic() + 5
+        until = time.monotonic() + SOON
         while len(watch.workers) < number and time.monotonic() < until:
             time.sleep(0.01)
         for seen in list(watch.workers.values()):
-            while not seen.opened_read and time.monotonic() < until:
+            while not (seen.opened_read and seen.variables is not None and seen.peak_bytes > peak):
+                assert time.monotonic() < until
                 time.sleep(0.01)
-        if nap < 5:
+        if ends:
             for child in children:
-                child.wait(10)
+                child.kill()
+                child.wait()
         watch.stop()
         look.workers = set(watch.workers)  # type: ignore[attr-defined]
         facts = watch.facts(set() if known is None else known, memory)
@@ -96,7 +101,7 @@ def test_a_worker_that_is_left_is_told(watched, monkeypatch) -> None:
     """The patience is short here."""
     monkeypatch.setattr("codemode_conformance.watch.PATIENCE_SECONDS", 0.1)
     monkeypatch.setattr(Watch.left, "__defaults__", (0.1, 0))
-    assert watched(nap=60)["gone"].state is State.BROKEN
+    assert watched(ends=False)["gone"].state is State.BROKEN
 
 
 class Followed:
@@ -120,7 +125,7 @@ class Followed:
 
 def test_what_a_worker_left_is_told_whatever_it_is_called() -> None:
     """It does not look like a worker, and its parent is gone."""
-    with subprocess.Popen([sys.executable, "-c", NAP.format(60)]) as left:
+    with subprocess.Popen([sys.executable, "-c", NAP]) as left:
         entry = read_entry(left.pid)
         assert entry is not None
         worker = Traced(1 << 22, entry.started, os.getpid(), ("a-worker",))
@@ -147,13 +152,13 @@ def test_a_worker_of_an_earlier_program_is_not_fresh(watched) -> None:
 
 def test_the_same_process_again_is_told() -> None:
     """As of a pool that reuses its workers."""
-    words = [sys.executable, "-I", "-S", "-c", NAP.format(30), "a-worker-of-this-test"]
+    words = [sys.executable, "-I", "-S", "-c", NAP, "a-worker-of-this-test"]
     known: set[tuple[int, int]] = set()
     with subprocess.Popen(words) as child:
         states = []
         for _ in range(2):
             watch = Watch(os.getpid(), "a-worker-of-this-test$")
-            until = time.monotonic() + 5
+            until = time.monotonic() + SOON
             while not watch.workers and time.monotonic() < until:
                 time.sleep(0.01)
             watch.stop()
@@ -184,7 +189,8 @@ def test_a_pipe_of_the_parent_is_told(watched) -> None:
 def test_a_peak_above_its_heap_is_told(watched) -> None:
     """Of the process as a whole, with what an interpreter takes."""
     size = OVERHEAD_BYTES + (40 << 20)
-    fact = watched(code=f"held = bytearray(b'x') * {size};", memory=1 << 20, nap=1)["memory_peak"]
+    code = f"held = bytearray(b'x') * {size};"
+    fact = watched(code=code, memory=1 << 20, peak=size)["memory_peak"]
     assert fact.state is State.BROKEN
     assert watched(memory=None)["memory_peak"].state is State.UNOBSERVABLE
 

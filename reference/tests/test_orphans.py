@@ -80,5 +80,6 @@ def test_no_worker_outlives_a_killed_parent(settled, held, capsys):
         told = [f"{workers[pidfd]} after {ms:.1f} ms" for pidfd, ms in gone.items()]
         sys.stdout.write(f" gone: {', '.join(told)} ")
     assert len(gone) == len(workers)
-    # 250 ms are the promise; a machine that runs other tests may be late.
-    assert max(gone.values()) < 2000
+    # 250 ms are the promise; a machine that runs other tests may be late. Nothing else would end
+    # them so soon: the limits of their own are ten seconds.
+    assert max(gone.values()) < 5000

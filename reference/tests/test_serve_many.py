@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from random import Random
 
@@ -207,10 +208,15 @@ def test_a_cancel_around_the_end_of_a_program_gives_at_most_one_answer(tmp_path)
     """B167: two hundred times, before, at and after the end; the server goes on."""
 
     async def story(client):
+        # As long as it takes here: a fixed time would be before the end on a slow machine.
+        began = time.monotonic()
+        for number in range(5):
+            await client.program(f"measured {number}", "return 1")
+        whole = (time.monotonic() - began) / 5
         for number in range(200):
             random = Random(number)
             client.start(number, f"return codemode.slow({{seconds: {random.random() / 100}}})")
-            await asyncio.sleep(random.random() / 25)
+            await asyncio.sleep(random.random() * (2 * whole + 0.01))
             client.cancel(number)
             client.send(id=f"ping {number}", method="ping")
             await client.answer(f"ping {number}")

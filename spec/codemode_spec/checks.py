@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +13,7 @@ from codemode_spec.coverage import sides_of
 from codemode_spec.expansion import blocks_of, expected_layers
 from codemode_spec.failures import NotApplicable, Problem, TemplateError
 from codemode_spec.revisions import age
+from codemode_spec.seen import once, text_of, text_of_rows
 from codemode_spec.table_checks import check_alternatives
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def check_cases(
     found = []
     seen: dict[str, str] = {}
     groups: dict[tuple[str, str], list[Case]] = {}
+    beside = _known_to_templates(tables)
     for file, case in entries:
         path = f"/{case.id}"
         if case.id in seen:
@@ -87,7 +89,11 @@ def check_cases(
         ]
         found += _check_edges(file, case, requirements, tables)
         found += _check_blocks(file, case, tables)
-        found += _check_templates(file, case, tables)
+        found += once(
+            f"templates of {file}",
+            text_of(case, beside=beside),
+            partial(_check_templates, file, case, tables),
+        )
         groups.setdefault((file, ".".join(case.id.split(".")[:2])), []).append(case)
     for (file, _), variants in groups.items():
         found += _check_layers(file, variants)
@@ -169,6 +175,12 @@ def _check_blocks(file: str, case: Case, tables: Tables) -> list[Problem]:
 
 def _declared(case: Case) -> set[str]:
     return {*case.effective, *case.set, *case.prefer, WRAPPER}
+
+
+def _known_to_templates(tables: Tables) -> str:
+    """What the check of templates asks of the tables."""
+    rows = {name: row.default for name, row in tables.rows.items()}
+    return text_of_rows(rows | {name: list(a.values) for name, a in tables.alternatives.items()})
 
 
 def _check_templates(file: str, case: Case, tables: Tables) -> list[Problem]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import yaml
 
 from codemode_spec.failures import Problem, SpecificationError
+from codemode_spec.seen import once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -184,7 +186,10 @@ def read_document(entry: Traversable, file: str) -> Any:
         fail(file, "line 1", "it begins with a byte order mark; save it without one")
     if not text.strip():
         fail(file, "", "it is empty")
-    value = parse_json(text, file) if file.endswith(".json") else parse_yaml(text, file)
+    if file.endswith(".json"):
+        value = parse_json(text, file)
+    else:
+        value = once("yaml", text, partial(parse_yaml, text, file))
     if "\\" in text:  # the only way in for half a character
         _check_texts(value, file, ())
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +14,7 @@ from codemode_spec.expansion import expand
 from codemode_spec.failures import Problem, SpecificationError
 from codemode_spec.pending import FILE, pending, recorded_count
 from codemode_spec.requirements import requirement
+from codemode_spec.seen import once, text_of, text_of_rows
 from codemode_spec.tables import DEFAULT_PROFILE, TABLES, build_tables
 
 if TYPE_CHECKING:
@@ -100,11 +102,13 @@ def _stop_if(found: list[Problem]) -> None:
 
 def _digests(cases: list[tuple[str, Case]], tables: Tables) -> dict[str, str]:
     defaults = tables.profiles[DEFAULT_PROFILE].defaults()
+    beside = text_of_rows(defaults)
     found: list[Problem] = []
     digests: dict[str, str] = {}
     for file, case in sorted(cases, key=lambda entry: entry[1].id):
         try:
-            digests[case.id] = case.digest(defaults)
+            text = text_of(case, beside=beside)
+            digests[case.id] = once("digest", text, partial(case.digest, defaults))
         except ValueError as error:  # of a number, a text or a template
             found.append(Problem(file, f"/{case.id}", f"it has no digest: {error}"))
         except RecursionError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from codemode_spec.failures import TemplateError
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 _TEMPLATE = re.compile(r"@@\{|@\{([^{}]*)\}|@\{")
 _WHOLE = re.compile(r"@\{([^{}]*)\}")
+_BEGIN = "@{"
+"""Text without it has no template in it, which is most of the text there is."""
 
 
 _SHOWN = 60
@@ -26,6 +29,7 @@ def _told(expression: str) -> str:
     return f"@{{{cut}}}"
 
 
+@lru_cache(maxsize=4096)
 def _parse(expression: str) -> ast.expr:
     try:
         return ast.parse(expression.strip(), mode="eval").body
@@ -89,6 +93,8 @@ def _text(match: re.Match[str], names: Mapping[str, Any]) -> str:
 def names_in(value: Any) -> set[str]:
     """Every name that the templates inside a JSON value use."""
     if isinstance(value, str):
+        if _BEGIN not in value:
+            return set()
         found = (match[1] for match in _TEMPLATE.finditer(value) if match[1] is not None)
         return {
             node.id
@@ -110,6 +116,8 @@ def resolve(value: Any, names: Mapping[str, Any]) -> Any:
     value or an expression is not allowed.
     """
     if isinstance(value, str):
+        if _BEGIN not in value:
+            return value
         if whole := _WHOLE.fullmatch(value):
             return _value(whole[1], names)
         return _TEMPLATE.sub(lambda match: _text(match, names), value)
