@@ -256,7 +256,8 @@ def test_the_specification_is_checked_and_its_schemas_printed(capsys, tmp_path: 
 def test_a_gap_in_the_trace_is_told_and_red(capsys, tmp_path: Path) -> None:
     """Each on a line of its own, before the count."""
     root = tmp_path / "spec"
-    shutil.copytree(ROOT / "spec/codemode_spec", root)
+    ignored = shutil.ignore_patterns("*.py", "__pycache__")
+    shutil.copytree(ROOT / "spec/codemode_spec", root, ignore=ignored)
     data = (root / "requirements/src.yaml").read_text(encoding="utf-8")
     text = data.replace("  codes: [source_empty]\n", "")
     (root / "requirements/src.yaml").write_text(text, encoding="utf-8")
@@ -273,8 +274,6 @@ def test_an_interrupted_run_shows_what_it_has_and_leaves_nothing(tmp_path: Path,
     words = [sys.executable, "-m", "codemode_conformance", "run"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     environment.pop("CMCONF_CACHE", None)
-    # A test run in the background of a shell has SIGINT ignored, and would hand that down.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         words,
         stdout=subprocess.PIPE,

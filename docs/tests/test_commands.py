@@ -62,7 +62,9 @@ SPOKEN = sorted({command.document for command in EVERY if reason(command) is Non
 def test_commands_work_as_they_are_shown(document: str, tmp_path: Path) -> None:
     """In a copy of the repository they succeed, one after the other, and print what is shown."""
     folder = tmp_path / "repository"
-    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".*", "_build", "corpus", "*.pyc"))
+    shutil.copytree(
+        ROOT, folder, ignore=shutil.ignore_patterns(".*", "_build", "corpus", "__pycache__")
+    )
     (folder / ".venv").symlink_to(sys.prefix)
     shown = [command for command in EVERY if command.document == document]
     status = 0

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,7 @@ def test_a_signal_ends_it_cleanly(program, tmp_path, number, status):
     with subprocess.Popen(command, env={"TMPDIR": str(folder)}, stderr=subprocess.PIPE) as running:
         while not list(folder.glob("*/*/")):
             assert running.poll() is None
+            time.sleep(0.005)
         running.send_signal(number)
         assert running.stderr.read() == b""
         assert running.wait(10) == status

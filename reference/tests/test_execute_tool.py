@@ -3,7 +3,6 @@
 import asyncio
 import sys
 
-import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -79,33 +78,32 @@ def test_a_program_gives_its_value_or_none():
     assert three["metrics"]["memoryUsedMb"] > 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        ({"code": "1", "tiemout": 5}, "invalid_arguments"),
-        ({"code": 1}, "invalid_arguments"),
-        ({}, "invalid_arguments"),
-        ({"code": "1", "timeout": 30001}, "invalid_arguments"),
-        ({"code": "1", "timeout": 0}, "invalid_arguments"),
-        ({"code": "1", "timeout": None}, "invalid_arguments"),
-        ({"code": "1", "readonly": "yes"}, "invalid_arguments"),
-        ({"code": " \n"}, "source_empty"),
-        ({"code": "eval('1')"}, "pattern_blocked"),
-        ({"code": "const ="}, "code_rejected"),
-        ({"code": "() => 1"}, "code_rejected"),
-        ({"code": "'x'.repeat(200000)"}, "final_result_bytes_limit"),
-    ],
-)
-def test_every_failure_is_a_structured_answer(arguments, code):
+FAILURES = [
+    ({"code": "1", "tiemout": 5}, "invalid_arguments"),
+    ({"code": 1}, "invalid_arguments"),
+    ({}, "invalid_arguments"),
+    ({"code": "1", "timeout": 30001}, "invalid_arguments"),
+    ({"code": "1", "timeout": 0}, "invalid_arguments"),
+    ({"code": "1", "timeout": None}, "invalid_arguments"),
+    ({"code": "1", "readonly": "yes"}, "invalid_arguments"),
+    ({"code": " \n"}, "source_empty"),
+    ({"code": "eval('1')"}, "pattern_blocked"),
+    ({"code": "const ="}, "code_rejected"),
+    ({"code": "() => 1"}, "code_rejected"),
+    ({"code": "'x'.repeat(200000)"}, "final_result_bytes_limit"),
+]
+
+
+def test_every_failure_is_a_structured_answer():
     """CM-MCP-002, CM-MCP-003: with code and message, and the server goes on."""
 
     async def story(session, _):
-        return await answers(session, [arguments, {"code": "1"}])
+        return [await answers(session, [given, {"code": "1"}]) for given, _ in FAILURES]
 
-    failed, after = told(story)
-    assert failed["error"]["code"] == code
-    assert failed["error"]["message"]
-    assert after["result"] == 1
+    for (arguments, code), (failed, after) in zip(FAILURES, told(story), strict=True):
+        assert failed["error"]["code"] == code, arguments
+        assert failed["error"]["message"], arguments
+        assert after["result"] == 1, arguments
 
 
 def test_progress_reaches_who_asks_for_it_before_the_answer():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,12 +69,19 @@ class Counted(History):
         return record.get("arguments", {}).get("record", 0)
 
 
+@cache
+def _given(profile: str) -> tuple[dict[str, int], Any]:
+    """The default policy and the frame rules of a profile, once for all walks."""
+    return default_policy(profile), frame_rules(TABLES, TABLES.profiles[profile])
+
+
 class Reference:
     """A session of the reference that takes the steps of a walk; `apart` splits what it reads."""
 
     def __init__(self, rules: Rules, *, apart: int = 0) -> None:
+        policy, frames = _given(rules.profile.name)
         limits = {
-            **default_policy(rules.profile.name),
+            **policy,
             **{row: rules.policy[row] for row in SMALL if row in rules.policy},
         }
         self._limits = limits
@@ -82,7 +90,7 @@ class Reference:
         keeping = Keeping()
         if rules.history_bytes is not None:
             keeping.history = Counted(rules.history_bytes)
-        table, frames = TABLES.endpoints["parent"], frame_rules(TABLES, rules.profile)
+        table = TABLES.endpoints["parent"]
         self.session = Session(ID, limits, CATALOGUE, table, frames, keeping)
 
     def take(self, event: str, frame: Any) -> list[Any]:
@@ -114,6 +122,7 @@ class Reference:
         return self.session.answer(answer.call_id, value, self._elapsed_ms)
 
 
+@cache
 def _line(event: str, frame: Any) -> bytes | None:
     """What a worker writes for an event, or None for what is no line."""
     fields: dict[str, Any] | None = {

@@ -36,7 +36,8 @@ def mutated(mutant: Mutant, package: Path) -> Iterator[Copy]:
     try:
         there = folder / PACKAGE
         # With the compiled form of what is not changed, which saves most of the time of a start.
-        shutil.copytree(package, there)
+        # Another process may be writing one: then it has another name, and is gone at once.
+        shutil.copytree(package, there, ignore=shutil.ignore_patterns("*.pyc.*"))
         for patch in mutant.patches:
             file = there / patch.file
             for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
