@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,14 +57,6 @@ def target_data(config: dict[str, Any] | None = None, **engine: Any) -> dict[str
         "engine": {"command": command, "grace_ms": 200, **engine},
         "claims": CLAIMS,
     }
-
-
-@pytest.fixture(autouse=True)
-def _interruptible() -> Iterator[None]:
-    """A test run in the background of a shell has SIGINT ignored, and would hand that down."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

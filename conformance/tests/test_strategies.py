@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 SHORT = settings(
     max_examples=60,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -25,7 +25,7 @@ def lines(draw):
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(lines(), max_size=4), st.sampled_from(["", *sorted(STREAM_FAULTS)]), RANDOM)
 def test_streams_of_lines(found, fault, rng):
     """Legal lines, faulty lines and noise, whole and broken streams."""
@@ -34,7 +34,7 @@ def test_streams_of_lines(found, fault, rng):
     check_frames(b"\n".join(found))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.binary(max_size=300), st.integers(0, 2**32 - 1))
 def test_any_bytes_and_their_mutations(data, seed):
     """The fuzzer's own step, from any input."""

@@ -6,7 +6,6 @@ import asyncio
 import ctypes
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,14 +26,6 @@ def open_descriptors() -> set[str]:
     """The descriptors of this process, without the one that looks."""
     folder = Path("/proc/self/fd")
     return {entry.name for entry in folder.iterdir()} if folder.exists() else set()
-
-
-@pytest.fixture(autouse=True)
-def _interruptible() -> Iterator[None]:
-    """A test run in the background of a shell has SIGINT ignored, and would hand that down."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 _SET_SUBREAPER, _GET_SUBREAPER = 36, 37

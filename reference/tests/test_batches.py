@@ -15,7 +15,7 @@ EFFECTS = st.lists(st.sampled_from(["read", "write"]), min_size=1, max_size=64)
 
 
 @given(EFFECTS, st.integers(1, 5), st.booleans(), st.randoms(use_true_random=False))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_plan_is_the_models(effects, limit, hooks, random):
     """What may run, in which order, and which results are due: whatever ends first."""
     entries = tuple(model.Entry("op", effect) for effect in effects)
@@ -49,7 +49,7 @@ def test_a_batch_that_is_stopped_starts_nothing_more():
 
 @pytest.mark.skipif(not runs("inline-sync"), reason="the engine runs no synchronous programs")
 @given(st.lists(st.sampled_from(["look", "put", "broken"]), min_size=64, max_size=64))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_sixty_four_mixed_entries_run_as_the_model_says(names):
     """Through a worker: order of dispatch, what runs beside what, results and evidence."""
     started, running, beside = [], set(), []

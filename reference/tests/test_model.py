@@ -297,7 +297,7 @@ def long_walks(draw) -> tuple[Any, ...]:
 
 
 @given(long_walks(), st.integers(0, 60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_long_walks_are_the_models_wherever_the_bytes_are_split(way, apart) -> None:
     """A session says the same of lines that arrive in two pieces."""
     agreed(AnyWorker("any worker", small(DEFAULT_PROFILE, LONG), SOUND), way, apart=apart)

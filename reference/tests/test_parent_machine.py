@@ -311,7 +311,6 @@ MALFORMED = st.one_of(broken_lines("host_call"), broken_frames("result"))
 SHORT = settings(
     max_examples=100,
     stateful_step_count=40,
-    deadline=None,
     derandomize=True,
     database=None,
     phases=[Phase.generate],

@@ -175,7 +175,7 @@ def programs(draw):
 _BEFORE = "var a = 1, b = 5; var f = (x) => 8;"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(programs())
 def test_the_value_is_the_completion_value_of_the_engine(drawn):
     """For a program that ends in an expression; one that does not has none here.

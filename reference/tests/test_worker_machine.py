@@ -213,7 +213,6 @@ STRANGE = st.one_of(
 SHORT = settings(
     max_examples=8,
     stateful_step_count=15,
-    deadline=None,
     derandomize=True,
     database=None,
     phases=[Phase.generate],

@@ -632,7 +632,7 @@ CHOICES = st.fixed_dictionaries(
 
 
 @given(PROGRAMS, CHOICES)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_any_program_has_one_outcome_within_its_limits(
     steps: list[Any], chosen: dict[str, Any]
 ) -> None:
