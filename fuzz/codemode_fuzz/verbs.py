@@ -268,7 +268,7 @@ VERBS: Final = {
     ),
     "prove": Verb(
         "python -m codemode_fuzz prove [SEED]\n"
-        "    plant faults in the reference and find each from the corpus within a minute",
+        "    plant faults in the reference and find each from the corpus within a minute of work",
         _prove,
     ),
     "agree": Verb(
