@@ -38,7 +38,7 @@ def test_code_that_the_corpus_does_not_reach_is_told(monkeypatch, capsys):
 
 
 def test_what_is_planted_is_found_from_the_corpus(capsys):
-    """A chunk boundary, a type of an id, a size: each within a minute of work, and not without it."""
+    """A chunk boundary, the type of an id, a size: each in a minute of work, and not without it."""
     assert main.main(["prove", "1"]) == verbs.OK
     out = capsys.readouterr().out
     assert out.count("mutation of the others: after") == 5
