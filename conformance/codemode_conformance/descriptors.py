@@ -116,9 +116,10 @@ class Held:
     @property
     def undecided(self) -> set[End]:
         """What may be its parent's: beside its streams or a whole pipe, and not known to be."""
-        whole = _whole(self._channel | self._beside)
-        ends = {end for end in set(self._channel) if end.name in whole} | self._beside - self._channel
-        return {end for end in ends if end.name not in self.parents}
+        ends = self._channel | self._beside
+        whole, beside = _whole(ends), self._beside - self._channel
+        found = {end for end in ends if end in beside or end.name in whole}
+        return {end for end in found if end.name not in self.parents}
 
     def due(self, now: float) -> bool:
         """Whether what its parent has is to be read: for each new thing, and ever less often."""
