@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from codemode_conformance.descriptors import Held, ends_of, read_opened
 from codemode_conformance.evidence import Fact, State
-from codemode_conformance.processtable import Entry, family, read_entry
+from codemode_conformance.processtable import Entry, command_line, family, read_entry
 from codemode_conformance.tracing.tracer import obstacle
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ OVERHEAD_BYTES: Final = 64 << 20
 def visible() -> bool:
     """Whether processes can be watched here; found out by looking at this one."""
     entry = read_entry(os.getpid()) if sys.platform == "linux" else None
-    return entry is not None and bool(_command(os.getpid()))
+    return entry is not None and bool(command_line(os.getpid()))
 
 
 def level() -> tuple[str, str]:
@@ -213,7 +213,7 @@ class Watch:
     def _look(self, entry: Entry, found: Mapping[int, Entry]) -> None:
         seen = self.workers.get(entry.identity)
         if seen is None:
-            if not self._pattern.search(_command(entry.pid)):
+            if not self._pattern.search(command_line(entry.pid)):
                 self._take_offspring(entry.pid, entry.started, entry.parent)
                 return
             seen = self.workers[entry.identity] = Seen(entry.pid, entry.started)
@@ -223,7 +223,7 @@ class Watch:
             if seen.variables is None:
                 data = (place / "environ").read_bytes()
                 # Read and then found to be the same program: what was read was not its parent's.
-                if self._pattern.search(_command(entry.pid)):
+                if self._pattern.search(command_line(entry.pid)):
                     seen.variables = [os.fsdecode(one.partition(b"=")[0]) for one in _split(data)]
         with contextlib.suppress(OSError):
             # The last one counts: a process may go to its own directory after it was loaded.
@@ -318,14 +318,6 @@ def _is_there(one: Seen) -> bool:
         return False
     # An orphan that has ended comes to us to be reaped, and not to its parent's parent.
     return entry.alive or entry.parent != os.getpid()
-
-
-def _command(pid: int) -> str:
-    try:
-        data = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return ""
-    return " ".join(os.fsdecode(word) for word in _split(data))
 
 
 def _split(data: bytes) -> list[bytes]:

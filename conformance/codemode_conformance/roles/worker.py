@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -50,6 +51,7 @@ class WorkerRole:
             raise StartError(f"{target.file}: the target has no [worker]")
         self.starts = 0
         self.traces = False
+        self.left: Counter[str] = Counter()
         self._installed = installed
         self._transcript = transcript
         self._command = target.worker
