@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -53,6 +54,7 @@ class WorkerRole:
             raise StartError(f"{target.file}: the target has no [worker]")
         self.starts = 0
         self.traces = False
+        self.left: Counter[str] = Counter()
         self._installed = installed
         shared = tempfile.mkdtemp(prefix="cmconf-shared-")
         self._values = {**installed.values, "shared": shared}
