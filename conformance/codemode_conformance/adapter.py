@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from codemode_conformance.transcript import Transcript
 
 STOP_SECONDS: Final = 1.0
+LEAVING_SECONDS: Final = 1.0
+"""How long what it started may run on after it has exited as it was asked to."""
+
 NOISE_LINES: Final = 20
 
 _ERROR: Final = re.compile(rb"\b\w*(?:Error|Exception)\b[:\s]")
@@ -79,6 +83,7 @@ class Adapter:
         self.gone: Gone | None = None
         self.known_workers: set[tuple[int, int]] = set()
         self.noise: list[str] = []
+        self.left: Counter[str] = Counter()
         self._unsearched: list[bytes] = []
         self._key = messages.new_key()
         self._command = command
@@ -167,13 +172,19 @@ class Adapter:
         return noise
 
     def stop(self) -> None:
-        """Ask it to exit, wait a second, then end it; never a fault of the target."""
+        """Ask it to exit, wait a second, then end it; never a fault of the target.
+
+        `left` says what ran on when it had exited by itself.
+        """
         try:
             if self.process is not None:
+                before = self.gone
                 self.send({"m": "stop"})
                 until = time.monotonic() + STOP_SECONDS
                 while self.gone is None and time.monotonic() < until:
                     self.receive(until - time.monotonic())
+                if before is None and self.gone is not None and self.gone.why == "exit":
+                    self.left = self.process.kin.left(LEAVING_SECONDS)
         finally:
             self.end()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from typing import TYPE_CHECKING, Final, Self
 
 from codemode_conformance.adapter import Adapter
@@ -31,7 +32,8 @@ MOST_FAILED_STARTS: Final = 3
 class Engine:
     """A target's engine, started when needed; use as a context manager, or call `close`.
 
-    `starts` counts the adapter processes so far; with `traces` one that is asked for evidence of
+    `starts` counts the adapter processes so far, `left` the command lines of what ran on when they
+    had exited; with `traces` one that is asked for evidence of
     its processes is followed by a tracer, where that can be. Not to be shared between threads:
     parallel jobs use an engine each.
     """
@@ -39,6 +41,7 @@ class Engine:
     def __init__(self, installed: Installed, transcript: Transcript | None = None) -> None:
         self.starts = 0
         self.traces = True
+        self.left: Counter[str] = Counter()
         self._failed_starts = 0
         self.effective: Mapping[str, Any] = {}
         self._installed = installed
@@ -135,6 +138,7 @@ class Engine:
         adapter, self._adapter = self._adapter, None
         if adapter is not None:
             adapter.stop()
+            self.left += adapter.left
 
     def _chosen(self, target: Target) -> Command:
         if target.engine is None:

@@ -11,12 +11,14 @@ import subprocess
 import sys
 import time
 import weakref
+from collections import Counter
 from functools import cache
 from typing import Final, Protocol
 
 from codemode_conformance.processtable import (
     Entry,
     all_entries,
+    command_line,
     descendants,
     family,
     has_variable,
@@ -27,6 +29,9 @@ from codemode_conformance.processtable import (
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _REAP_SECONDS: Final = 2.0
 _POLL_SECONDS: Final = 0.005
+
+COMMAND_CHARACTERS: Final = 300
+"""Of the command line of a process that is told."""
 
 
 class Endable(Protocol):
@@ -118,6 +123,18 @@ class Kin:
         found = descendants(roots, entries)
         self._remember(found)
         return [entry for entry in found if entry.alive]
+
+    def left(self, seconds: float) -> Counter[str]:
+        """The command lines of those that outlive the first, which has exited; not yet ended here.
+
+        They may take so long to go.
+        """
+        until = time.monotonic() + seconds
+        while True:
+            there = [entry.pid for entry in self.living() if entry.pid != self.pid]
+            if not there or time.monotonic() > until:
+                return Counter(command_line(pid)[:COMMAND_CHARACTERS] for pid in there)
+            time.sleep(_POLL_SECONDS * 4)
 
     def end(self, popen: subprocess.Popen[bytes]) -> tuple[Entry, ...]:
         """Kill them all and reap those that are ours; returns those that outlived the first."""

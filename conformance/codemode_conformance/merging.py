@@ -104,8 +104,12 @@ def _joined(whole: list[Report], cases: list[dict[str, Any]], *, interrupted: bo
     baseline = (
         {"baseline": {**first["baseline"], "problems": problems}} if "baseline" in first else {}
     )
+    left: Counter[str] = Counter()
+    for report in whole:
+        left.update({one["command"]: one["number"] for one in report.get("left", ())})
     return {
-        **{key: value for key, value in first.items() if key not in ("stopped", "baseline")},
+        **{key: v for key, v in first.items() if key not in ("stopped", "baseline", "left")},
+        **({"left": [{"command": c, "number": n} for c, n in left.most_common()]} if left else {}),
         **({"stopped": stopped} if stopped else {}),
         **baseline,
         # As good as that of the worst of them.

@@ -117,6 +117,15 @@ def descendants(roots: Iterable[int], entries: Iterable[Entry]) -> list[Entry]:
     return list(found.values())
 
 
+def command_line(pid: int) -> str:
+    """Its words, empty ones left out, with spaces between them; empty if it cannot be read."""
+    try:
+        data = (_PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return ""
+    return " ".join(os.fsdecode(word) for word in data.split(b"\0") if word)
+
+
 def proportional(pid: int) -> int | None:
     """Bytes of the process with shared pages divided among their users; None if unreadable."""
     try:

@@ -52,6 +52,7 @@ class Plan:
 class Summary:
     """What was run and what came of it. `of` is the number of cases there are in all.
 
+    `left` counts command lines of processes that ran on when the target had been closed.
     `role` is the one in which the target was tested; `stopped` says why it ended early, if so.
     """
 
@@ -71,6 +72,7 @@ class Summary:
     disputed: tuple[Dispute, ...] = field(default_factory=disputes)
     powers: Powers = field(default_factory=Powers)
     accuracy: list[Measured] = field(default_factory=list)
+    left: Counter[str] = field(default_factory=Counter)
 
     def add(self, entry: CaseVerdict) -> CaseVerdict:
         """Take in the next verdict; returns it as it counts, by the quarantine and the baseline."""

@@ -20,7 +20,7 @@ SHIPPED: Final = Path(__file__).parent / "targets"
 FILE_NAME: Final = "target.toml"
 REFERENCE: Final = "reference"
 ROLES: Final = ("engine", "server", "worker", "parent")
-PLACEHOLDERS: Final = ("here", "cache", "python", "node", "tmp", "port", "worker")
+PLACEHOLDERS: Final = ("here", "cache", "python", "node", "tmp", "port", "worker", "shared")
 _PLACEHOLDER: Final = re.compile(r"\$\{([^{}]*)\}")
 _PATTERNS: Final = ("text", "worker_pattern", "kind", "strong", "weak", "refused")
 

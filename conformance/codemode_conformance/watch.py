@@ -20,13 +20,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from codemode_conformance.descriptors import Held, ends_of, read_opened
 from codemode_conformance.evidence import Fact, State
-from codemode_conformance.processtable import Entry, family, read_entry
+from codemode_conformance.processtable import Entry, command_line, family, read_entry
 from codemode_conformance.tracing.tracer import obstacle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
+    from codemode_conformance.descriptors import End
     from codemode_conformance.tracing.tracer import Tracer
 
 LOOK_SECONDS: Final = 0.001
@@ -37,14 +39,12 @@ machine."""
 OVERHEAD_BYTES: Final = 64 << 20
 """What a worker process may take beside the heap of its engine."""
 
-_FIRST_OWN: Final = 3  # descriptors from here on are no channel
-
 
 @cache
 def visible() -> bool:
     """Whether processes can be watched here; found out by looking at this one."""
     entry = read_entry(os.getpid()) if sys.platform == "linux" else None
-    return entry is not None and bool(_command(os.getpid()))
+    return entry is not None and bool(command_line(os.getpid()))
 
 
 def level() -> tuple[str, str]:
@@ -60,17 +60,13 @@ def level() -> tuple[str, str]:
 
 @dataclass(slots=True)
 class Seen:
-    """One worker process. What could never be read is None: it hides it, or was gone too soon.
-
-    `opened` are the pipes and sockets at its descriptors, its three streams left out.
-    """
+    """One worker process. What could never be read is None: it hides it, or was gone too soon."""
 
     pid: int
     started: int
     variables: list[str] | None = None
     directory: str | None = None
-    opened: set[str] = field(default_factory=set)
-    opened_read: bool = False
+    held: Held = field(default_factory=Held)
     peak_bytes: int = 0
 
     @property
@@ -186,9 +182,7 @@ class Watch:
             seen.directory = one.directory or seen.directory
             seen.peak_bytes = max(seen.peak_bytes, one.peak_bytes)
             if one.opened is not None:
-                pairs = [(number, name) for number, name in one.opened if number >= _FIRST_OWN]
-                seen.opened |= _named(name for _, name in pairs)
-                seen.opened_read = True
+                seen.held.add(one.opened, loaded=True)
         for one in sorted(followed, key=lambda one: one.started):
             self._take_offspring(one.pid, one.started, one.parent)
 
@@ -211,14 +205,15 @@ class Watch:
 
     def _look_on(self) -> None:
         while not self._stopping.wait(LOOK_SECONDS):
-            for entry in family([self._root]):
+            found = {entry.pid: entry for entry in family([self._root])}
+            for entry in found.values():
                 if entry.pid != self._root and entry.alive:
-                    self._look(entry)
+                    self._look(entry, found)
 
-    def _look(self, entry: Entry) -> None:
+    def _look(self, entry: Entry, found: Mapping[int, Entry]) -> None:
         seen = self.workers.get(entry.identity)
         if seen is None:
-            if not self._pattern.search(_command(entry.pid)):
+            if not self._pattern.search(command_line(entry.pid)):
                 self._take_offspring(entry.pid, entry.started, entry.parent)
                 return
             seen = self.workers[entry.identity] = Seen(entry.pid, entry.started)
@@ -228,41 +223,48 @@ class Watch:
             if seen.variables is None:
                 data = (place / "environ").read_bytes()
                 # Read and then found to be the same program: what was read was not its parent's.
-                if self._pattern.search(_command(entry.pid)):
+                if self._pattern.search(command_line(entry.pid)):
                     seen.variables = [os.fsdecode(one.partition(b"=")[0]) for one in _split(data)]
         with contextlib.suppress(OSError):
             # The last one counts: a process may go to its own directory after it was loaded.
             seen.directory = str((place / "cwd").readlink()).removesuffix(" (deleted)")
         with contextlib.suppress(OSError):
-            seen.opened |= _opened(place)
-            seen.opened_read = True
+            seen.held.add(read_opened(place))
+            if seen.held.due(now := time.monotonic()):
+                # Of nobody else is asked: for most workers nothing is open.
+                seen.held.compare(self._above(entry, found), now)
+
+    def _above(self, entry: Entry, found: Mapping[int, Entry]) -> set[End]:
+        """What the processes have open from which a worker comes, other workers left out."""
+        pids, ends = {self._root}, set()
+        above = found.get(entry.parent)
+        while above is not None and above.pid not in pids:
+            # What is below a worker has from it what it has.
+            pids = {self._root} if above.identity in self.workers else {*pids, above.pid}
+            above = found.get(above.parent)
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                ends |= ends_of(read_opened(Path(f"/proc/{pid}")))
+        return ends
 
     def _descriptors(self, workers: list[Seen]) -> Fact:
-        """Whether a worker has a pipe or a socket of the adapter beside its channel."""
-        if not all(one.opened_read for one in workers):
-            return Fact("three_descriptors", State.PROTECTED, "descriptors of the worker")
-        try:
-            ours = _opened(Path(f"/proc/{self._root}"), first=0)
-        except OSError:
-            return Fact("three_descriptors", State.UNOBSERVABLE, "descriptors of the adapter")
-        shared = {name for one in workers for name in one.opened & ours}
-        return _fact("three_descriptors", not shared, ", ".join(sorted(shared)))
-
-
-def _opened(place: Path, first: int = _FIRST_OWN) -> set[str]:
-    """The pipes, sockets and the like that stand at descriptors from `first` on."""
-    found = []
-    for entry in (place / "fd").iterdir():
-        with contextlib.suppress(OSError):
-            target = os.readlink(entry)  # noqa: PTH115  no path: `pipe:[123]`
-            if int(entry.name) >= first:
-                found.append(target)
-    return _named(found)
-
-
-def _named(targets: Iterable[str]) -> set[str]:
-    """Those that name one thing of the system that two processes can share."""
-    return {name for name in targets if not name.startswith(("/", "anon_inode:"))}
+        """Whether a worker has a pipe or a socket of its parent beside its channel."""
+        fact, hidden = "three_descriptors", False
+        if any(one.held.undecided for one in workers):
+            try:
+                ours = ends_of(read_opened(Path(f"/proc/{self._root}")))
+            except OSError:
+                hidden = True
+            else:
+                for one in workers:
+                    one.held.settle(ours)
+        if shared := {name for one in workers for name in list(one.held.parents)}:
+            return Fact(fact, State.BROKEN, ", ".join(sorted(shared))[:200])
+        if not all(one.held.known for one in workers):
+            return Fact(fact, State.PROTECTED, "descriptors of the worker")
+        if hidden:
+            return Fact(fact, State.UNOBSERVABLE, "descriptors of the adapter")
+        return Fact(fact, State.HOLDS)
 
 
 def _environment(workers: list[Seen]) -> Fact:
@@ -316,14 +318,6 @@ def _is_there(one: Seen) -> bool:
         return False
     # An orphan that has ended comes to us to be reaped, and not to its parent's parent.
     return entry.alive or entry.parent != os.getpid()
-
-
-def _command(pid: int) -> str:
-    try:
-        data = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return ""
-    return " ".join(os.fsdecode(word) for word in _split(data))
 
 
 def _split(data: bytes) -> list[bytes]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import codemode_conformance
 import pytest
+from codemode_conformance.roles.hostile import worker
 from codemode_spec.schemas import problems
 
 WORKER = Path(codemode_conformance.__file__).parent / "roles" / "hostile" / "worker.py"
@@ -143,3 +148,34 @@ def test_what_it_was_given_and_what_it_read_is_recorded_where_a_record_is(play, 
     if sys.platform == "linux":
         assert json.loads(start[1:])["variables"] == []
         assert json.loads(start[1:])["descriptors"] == [0, 1, 2]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what is unread is not told")
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_a_piece_is_written_when_the_one_before_it_was_taken(kind: str) -> None:
+    """So that a reader that is slow gets them one by one, and one that never reads is no hang."""
+    ends = socket.socketpair() if kind == "socket" else os.pipe()
+    reading, writing = (end if isinstance(end, int) else end.fileno() for end in ends)
+    found: list[bytes] = []
+
+    def read() -> None:
+        while b"\n" not in b"".join(found):
+            time.sleep(0.02)
+            found.append(os.read(reading, 100))
+
+    reader = threading.Thread(target=read)
+    stdout = worker.STREAMS["stdout"]
+    try:
+        worker.STREAMS["stdout"] = writing
+        reader.start()
+        worker.write(b"abcdef\n", {"piece": 2})
+        reader.join()
+        assert found == [b"ab", b"cd", b"ef", b"\n"]
+        worker.wait_until_taken(writing, time.monotonic() + 60)
+        os.write(writing, b"x")
+        worker.wait_until_taken(writing, time.monotonic() + 0.05)
+        assert worker.unread(writing)
+    finally:
+        worker.STREAMS["stdout"] = stdout
+        for end in ends:
+            os.close(end) if isinstance(end, int) else end.close()

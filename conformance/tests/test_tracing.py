@@ -116,7 +116,7 @@ def test_what_a_process_is_given_is_read_as_it_is_loaded(follow, tmp_path: Path)
     assert one.command == "/proc/self/exe -I -S -c"
     assert (one.variables, one.directory) == (["TOKEN"], str(tmp_path))
     assert one.opened is not None
-    assert [name[:5] for number, name in one.opened if number > 2] == ["pipe:"]
+    assert [(it.name[:5], it.ways) for it in one.opened if it.number > 2] == [("pipe:", "w")]
     assert one.peak_bytes > 1 << 20
     assert one.status == 0
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
+from codemode_conformance.descriptors import Held, Opened
 from codemode_conformance.evidence import State
 from codemode_conformance.processtable import read_entry
-from codemode_conformance.tracing.tracer import Traced
+from codemode_conformance.tracing.tracer import Traced, Tracer, obstacle
 from codemode_conformance.watch import OVERHEAD_BYTES, Watch, visible
 
 if TYPE_CHECKING:
@@ -61,7 +64,7 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., dict[str, Fact]]]:
         while len(watch.workers) < number and time.monotonic() < until:
             time.sleep(0.01)
         for seen in list(watch.workers.values()):
-            while not (seen.opened_read and seen.variables is not None and seen.peak_bytes > peak):
+            while not (seen.held.known and seen.variables is not None and seen.peak_bytes > peak):
                 assert time.monotonic() < until
                 time.sleep(0.01)
         if ends:
@@ -184,6 +187,154 @@ def test_a_pipe_of_the_parent_is_told(watched) -> None:
         os.close(writing)
     assert fact.state is State.BROKEN
     assert fact.detail.startswith("pipe:")
+
+
+HELD_SECONDS = 0.7
+"""How long a worker is looked at of which it is asked what it has beside its parent."""
+
+
+def _parent(start: str, code: str, *, keep: bool) -> str:
+    """A parent that does `start`, with `code` as its worker, and prints when that has ended.
+
+    What it was handed over is closed afterwards unless `keep`.
+    """
+    keeping = "" if keep else "for one in theirs: one.close()\n"
+    return (
+        "import os, socket, subprocess, sys\n"
+        "class Pipe:\n"
+        " def __init__(self, n): self.n = n\n"
+        " def fileno(self): return self.n\n"
+        " def close(self): os.close(self.n)\n"
+        "def pipe(): return tuple(map(Pipe, os.pipe()))\n"
+        "def start(stdin, stdout, *more):\n"
+        f" words = [sys.executable, '-I', '-S', '-c', {code!r}, 'a-worker-of-this-test']\n"
+        " return subprocess.Popen(words, stdin=stdin.fileno(), stdout=stdout.fileno(),"
+        " pass_fds=[one.fileno() for one in more], env={}, cwd='/')\n"
+        "sys.stdin.readline()\n"
+        f"{start}\n{keeping}worker.wait()\n"
+        # What it kept is closed before anybody looks at what is left.
+        "os.closerange(3, 100)\n"
+        "print('done', flush=True)\n"
+        "sys.stdin.readline()\n"
+    )
+
+
+def _handed(start: str, code: str = "", *, keep: bool = False, looks: bool = True) -> Fact:
+    """What is said of the descriptors of a worker that another process starts by `start`."""
+    text = _parent(start, code + NAP if looks else code, keep=keep)
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-c", text]
+    with (
+        contextlib.ExitStack() as stack,
+        subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as parent,
+    ):
+        stack.callback(parent.kill)
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        tracer = None if looks else stack.enter_context(Tracer())
+        if tracer is not None:
+            assert tracer.seize(parent.pid), tracer.lost
+        watch = Watch(parent.pid, "^.*a-worker-of-this-test$", tracer)
+        if not looks:
+            watch.stop()
+        parent.stdin.write("go\n")
+        parent.stdin.flush()
+        if looks:
+            until = time.monotonic() + SOON
+            while not any(seen.held.known for seen in list(watch.workers.values())):
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            time.sleep(HELD_SECONDS)
+            for seen in list(watch.workers.values()):
+                os.kill(seen.pid, signal.SIGKILL)
+        assert parent.stdout.readline() == "done\n"
+        watch.stop()
+        facts = {fact.name: fact for fact in watch.facts(set(), None)}
+    return facts["three_descriptors"]
+
+
+PIPES = "a, b = pipe(), pipe(); theirs = [a[0], b[1]]; "
+SOCKETS = "a, b = socket.socketpair(), socket.socketpair(); theirs = [a[0], b[1]]; "
+EXTRA = "c = {}; theirs.append(c[0]); "
+HANDED = {
+    "nothing but its own ends of pipes": (PIPES + "worker = start(a[0], b[1])", False),
+    "nothing but its own sockets": (SOCKETS + "worker = start(a[0], b[1])", False),
+    "one socket for both": (
+        "a = socket.socketpair(); theirs = [a[0]]; worker = start(a[0], a[0])",
+        False,
+    ),
+    "a pipe more to read from": (
+        PIPES + EXTRA.format("pipe()") + "worker = start(a[0], b[1], c[0])",
+        False,
+    ),
+    "a socket more": (
+        PIPES + EXTRA.format("socket.socketpair()") + "worker = start(a[0], b[1], c[0])",
+        False,
+    ),
+    "its own end a second time": (PIPES + "worker = start(a[0], b[1], a[0])", False),
+    "the writing end of its stdin": (PIPES + "worker = start(a[0], b[1], a[1])", True),
+    "the reading end of its stdout": (PIPES + "worker = start(a[0], b[1], b[0])", True),
+    "the writing end of its stdin as its stdout": (PIPES + "worker = start(a[0], a[1])", True),
+    "the other socket of its stdin": (SOCKETS + "worker = start(a[0], b[1], a[1])", True),
+    "the end of a pipe to somebody else": (
+        PIPES + "c = pipe(); worker = start(a[0], b[1], c[1]); c[0].close()",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HANDED)
+def test_a_worker_has_its_own_ends_and_none_of_its_parents(what: str) -> None:
+    """Told while it lives: its parent closes all when it has ended."""
+    start, broken = HANDED[what]
+    fact = _handed(start)
+    assert fact.state is (State.BROKEN if broken else State.HOLDS), fact.detail
+
+
+@pytest.mark.parametrize(
+    "what", ["nothing but its own ends of pipes", "the writing end of its stdin", "a socket more"]
+)
+@pytest.mark.skipif(bool(obstacle()), reason=f"no tracing here: {obstacle()}")
+def test_the_ends_of_a_worker_are_known_from_the_tracer_alone(what: str) -> None:
+    """As of one that is too short for a look."""
+    start, broken = HANDED[what]
+    assert _handed(start, looks=False).state is (State.BROKEN if broken else State.HOLDS)
+
+
+def test_what_a_worker_makes_for_itself_is_no_parents() -> None:
+    """A pipe of its own at its streams, its channel elsewhere, and a parent that keeps its ends."""
+    own = (
+        "import os; os.dup2(0, 9); os.dup2(1, 10); r, w = os.pipe(); os.dup2(w, 1);"
+        "os.dup2(os.open('/dev/null', 0), 0);"
+    )
+    start = PIPES + "worker = start(a[0], b[1])"
+    assert _handed(start, own).state is State.HOLDS
+    assert _handed(start, own, keep=True).state is State.HOLDS
+
+
+def test_a_worker_whose_descriptors_cannot_be_read_is_protected() -> None:
+    """Nor is a process that is about to end, and has none any more, one without any."""
+    held = Held()
+    held.add([])
+    assert not held.known
+    held.add([Opened(0, "/dev/null", "r")])
+    assert held.known
+
+
+def test_the_parent_is_read_for_what_is_new_and_ever_less_often() -> None:
+    """A look each millisecond would cost more than the run."""
+    held = Held()
+    held.add([Opened(0, "pipe:[1]", "r"), Opened(3, "anon_inode:[eventpoll]", "rw")])
+    assert not held.due(0.0)
+    held.add([Opened(5, "pipe:[2]", "r"), Opened(6, "pipe:[2]", "w")])
+    times = []
+    for millisecond in range(10_000):
+        if held.due(millisecond / 1000):
+            held.compare(set(), millisecond / 1000)
+            times.append(millisecond)
+    assert len(times) < 12
+    held.add([Opened(7, "socket:[3]", "rw")])
+    assert held.due(10.0)
 
 
 def test_a_peak_above_its_heap_is_told(watched) -> None:

@@ -51,15 +51,18 @@ SOUND = [
 
 
 @pytest.mark.parametrize("case", SOUND)
-def test_a_sound_worker_passes(fake, case: str) -> None:
-    """The fakes below differ from this one in one fault each."""
-    verdict = judge(fake("none"), case)
+@pytest.mark.parametrize("fault", ["none", "slow"])
+def test_a_sound_worker_passes(fake, case: str, fault: str) -> None:
+    """The fakes below differ from this one in one fault each; to be slow is none."""
+    verdict = judge(fake(fault), case)
     assert verdict.verdict is Verdict.PASS, verdict.layers
 
 
 FAULTS = [
     ("takes_all", "frm.worker-bad-execute.unknown-field", "value 1"),
     ("other_status", "frm.worker-bad-execute.no-source", "exited with status 1"),
+    ("in_one_piece", "frm.worker-legal-execute.byte-by-byte", "exited with status 3"),
+    ("in_one_piece", "frm.worker-legal-execute.in-halves", "exited with status 3"),
     ("complains", "frm.worker-bad-execute.a-log-line", "no legal frame"),
     pytest.param("stays", "frm.worker-end-of-input.at-once", "no outcome", marks=pytest.mark.slow),
 ]

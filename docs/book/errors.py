@@ -27,6 +27,7 @@ _OWN: Final = {
     "calls_at_limit": "if the parent has counted `host_calls` calls",
     "in_flight_at_limit": "if `concurrent_host_calls` calls can have been in flight",
     "elapsed_at_limit": "if as much time as its limit has passed on the parent's clock",
+    "worked_at_limit": "if the worker can have used as much processor time as its limit",
     "measured_above_limit": "if `measured` is above `limit`",
 }
 

@@ -64,6 +64,8 @@ def _agrees(error: Mapping[str, Any], ledger: Ledger, elapsed_ms: float) -> bool
         or (error.get("limit") == frame and error.get("measured", 0) > frame),
         "measured_above_limit": error.get("measured", 0) > error.get("limit", 0),
         "elapsed_at_limit": limit is not None and elapsed_ms >= limit,
+        # No process uses more processor time than has passed.
+        "worked_at_limit": limit is not None and elapsed_ms >= limit,
         "calls_at_limit": ledger.calls == limit,
         # A reply frees its slot here before the worker has read it, so that the worker may have
         # had as many in flight as it has made calls; what was in flight here says too little.

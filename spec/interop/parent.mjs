@@ -271,7 +271,8 @@ export class Parent {
     const limit = this.rules.limitOf(error.code);
     if (limit === undefined || error.limit !== limit) return false;
     if (own === "measured_above_limit") return error.measured > limit;
-    if (own === "elapsed_at_limit") return error.code === "cpu_time_exceeded" ? this.spent : this.late;
+    if (own === "elapsed_at_limit") return this.late;
+    if (own === "worked_at_limit") return this.spent;
     return own === "calls_at_limit" ? this.calls === limit : this.calls >= limit;
   }
 }

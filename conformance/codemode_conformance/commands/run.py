@@ -168,6 +168,9 @@ class _Performance:
             except KeyboardInterrupt:
                 summary.interrupted = True
             summary.seconds = time.monotonic() - started
+        # Each is closed now: what is left of it is known.
+        for role in roles:
+            summary.left += role.left
         if arguments.update_baseline and not summary.interrupted:
             _say(baselining.update(summary, raw, arguments.issue))
         terminal.end(details=arguments.verbose or len(self._cases) == 1)

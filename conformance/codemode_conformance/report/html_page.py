@@ -145,6 +145,7 @@ def _warnings(report: Mapping[str, Any]) -> Iterator[str]:
             f"{for_html(one['reason'])} ({for_html(one['link'])}, since {for_html(one['since'])})"
             for one in report.get("disputed", ())
         ],
+        words.LEFT: [for_html(words.left(one)) for one in report.get("left", ())],
     }
     for heading, entries in lists.items():
         if entries:

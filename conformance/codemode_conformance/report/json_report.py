@@ -141,6 +141,10 @@ def _surroundings(summary: Summary) -> dict[str, Any]:
         "false_claims": [asdict(power) for power in powers.false_claims],
         "probed": list(powers.probed),
     }
+    if summary.left:
+        found["left"] = [
+            {"command": command, "number": number} for command, number in summary.left.most_common()
+        ]
     return found | {"accuracy": [asdict(measured) for measured in summary.accuracy]}
 
 

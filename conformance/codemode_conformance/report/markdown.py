@@ -108,6 +108,7 @@ def _beside(report: Mapping[str, Any]) -> Iterator[str]:
             f"{_span(one['case'])}: {_span(one['reason'])}, {_span(one['link'])}"
             for one in report.get("disputed", ())
         ],
+        words.LEFT: [_span(words.left(one)) for one in report.get("left", ())],
         "Where limits stop a program (measured, not judged)": [
             f"{_span(one['row'])}: {_span(words.measured(one))}"
             for one in report.get("accuracy", ())

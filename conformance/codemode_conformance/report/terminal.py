@@ -17,10 +17,12 @@ from codemode_conformance.report.json_report import reproduction
 from codemode_conformance.report.parts import parts, role_of
 from codemode_conformance.report.words import (
     CONCLUSIONS,
+    LEFT,
     NO_CONCLUSION,
     conclusion,
     counted,
     evidence_level,
+    left,
 )
 from codemode_conformance.summary import this_platform
 from codemode_conformance.verdicts import LOOK_AT, Verdict
@@ -43,6 +45,7 @@ MARKS: Final = {
     Verdict.FLAKY: "~",
 }
 _WORDS: Final = {Verdict.UNSUPPORTED: "not asked", Verdict.UNTESTABLE: "not to be seen"}
+MOST_LEFT: Final = 10
 _NARROWEST: Final = 60
 _WIDEST: Final = 100
 _COLUMNS: Final = (
@@ -181,6 +184,10 @@ class Terminal:
             "false claims:": [f"{p.name}: {p.text}" for p in summary.powers.false_claims],
             "disputed, and not judged:": [
                 f"{one.case}: {one.reason} ({one.link})" for one in summary.disputed
+            ],
+            f"{LEFT}:": [
+                left({"command": command, "number": number})
+                for command, number in summary.left.most_common(MOST_LEFT)
             ],
             "not the same in all runs:": [
                 f"{entry.case.id}: {counted(Counter(map(str, entry.repeats)))}"

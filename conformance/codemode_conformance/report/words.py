@@ -28,6 +28,14 @@ MEANING: Final = {
 }
 
 
+LEFT: Final = "Processes that ran on when the target had been closed (not judged)"
+
+
+def left(one: Mapping[str, Any]) -> str:
+    """A command line with the number of processes that had it."""
+    return f"{one['number']}: {one['command'] or 'command line unknown'}"
+
+
 COLUMNS: Final = (
     *(Verdict.PASS, Verdict.FAIL, Verdict.FLAKY, Verdict.ERROR, Verdict.XFAIL),
     *(Verdict.XPASS, Verdict.UNTESTABLE, Verdict.UNSUPPORTED),

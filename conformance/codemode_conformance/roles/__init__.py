@@ -11,6 +11,7 @@ from codemode_conformance.roles.worker import WorkerRole
 
 if TYPE_CHECKING:
     import argparse
+    from collections import Counter
     from collections.abc import Iterable, Mapping
     from typing import Any
 
@@ -30,10 +31,12 @@ ALL: Final = "all"
 class Role(Protocol):
     """What takes cases: a context manager that starts its target when needed.
 
-    With `traces` it may follow the processes of its target by a tracer.
+    With `traces` it may follow the processes of its target by a tracer. `left` counts the command
+    lines of processes that ran on when the target had been closed.
     """
 
     traces: bool
+    left: Counter[str]
 
     @property
     def effective(self) -> Mapping[str, Any]:

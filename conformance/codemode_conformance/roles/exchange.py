@@ -13,6 +13,7 @@ from codemode_conformance import frames
 from codemode_conformance.liverun import value_of
 from codemode_conformance.observation import Call, End, Run, Value
 from codemode_conformance.process import Chunk, Errors, Exited, Flooded, Process, Swollen
+from codemode_conformance.roles.hostile.worker import UNTOLD_SECONDS, unread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +34,17 @@ LINGER_SECONDS: Final = 1.0
 """How long a worker may take to exit after its result."""
 
 
+TAKING_SECONDS: Final = 10.0
+"""How long the pieces of one frame may wait for a worker that does not read: it has to start."""
+
+
 class Worker(Process):
     """A process whose output is handed over as it comes, blank lines included."""
+
+    @property
+    def unread(self) -> int | None:
+        """How many bytes of its input it has not read yet; None where that is not told."""
+        return None if self._stdin.closed else unread(self._stdin.fileno())
 
     def _read_stdout(self, *, drain: bool = False) -> list[Event]:
         data = self._read(self._stdout, drain=drain)
@@ -80,7 +90,9 @@ class Exchange:
         self._heard = _Heard()
         self._waiting = b""
         self._last = time.monotonic()
-        self.worker = premises.launch(command, "", kind=Worker)
+        worker = premises.launch(command, "", kind=Worker)
+        assert isinstance(worker, Worker)
+        self.worker = worker
 
     def play(self, steps: Sequence[Mapping[str, Any]], program: str, patience: float) -> Run:
         """The steps, then whatever the worker does within `patience` seconds after the last."""
@@ -170,7 +182,10 @@ class Exchange:
             for line in data.splitlines() or [data]:
                 self._transcript.frame("->", line)
         size = int(step.get("piece", len(data))) or 1
+        patience = time.monotonic() + TAKING_SECONDS
         for at in range(0, len(data), size):
+            if at:
+                self._wait_until_taken(patience)
             self.worker.send(data[at : at + size])
             self._flush()
             if "pause_ms" in step:
@@ -182,6 +197,16 @@ class Exchange:
         until = time.monotonic() + self._limits["wall_time_ms"] / 1_000
         while self.worker.unsent and not self._over and time.monotonic() < until:
             self._pump(until - time.monotonic(), written=True)
+
+    def _wait_until_taken(self, until: float) -> None:
+        """Until the worker has read what was written, or that time: else two pieces become one."""
+        while not self._over and time.monotonic() < until:
+            left = self.worker.unread
+            if left is None:
+                self._wait(UNTOLD_SECONDS)
+            if not left:
+                return
+            self._pump(UNTOLD_SECONDS)
 
     def _close(self, names: Sequence[str]) -> None:
         self._flush()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -50,7 +54,11 @@ class WorkerRole:
             raise StartError(f"{target.file}: the target has no [worker]")
         self.starts = 0
         self.traces = False
+        self.left: Counter[str] = Counter()
         self._installed = installed
+        shared = tempfile.mkdtemp(prefix="cmconf-shared-")
+        self._values = {**installed.values, "shared": shared}
+        self._remove = weakref.finalize(self, shutil.rmtree, shared, ignore_errors=True)
         self._transcript = transcript
         self._command = target.worker
         profiles = load_tables().profiles
@@ -67,6 +75,7 @@ class WorkerRole:
 
     def __exit__(self, *_: object) -> None:
         """Closes it."""
+        self.close()
 
     @property
     def effective(self) -> Mapping[str, Any]:
@@ -103,7 +112,8 @@ class WorkerRole:
         """Nothing: every program has a process of its own."""
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Delete what the workers shared."""
+        self._remove()
 
     def _claimed(self) -> Identity:
         target = self._installed.target
@@ -159,7 +169,7 @@ class WorkerRole:
         *,
         watch: bool = False,
     ) -> tuple[Run, list[CanaryHit]]:
-        premises = Premises(self._installed.values)
+        premises = Premises(self._values)
         exchange = None
         self.starts += 1
         try:

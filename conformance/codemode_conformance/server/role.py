@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING, Self
 
 from codemode_conformance.failures import ClaimError, ConformanceError, StartError
@@ -47,6 +48,7 @@ class ServerRole:
             raise StartError(f"{installed.target.file}: operations = upstream is not built yet")
         self.starts = 0
         self.traces = False
+        self.left: Counter[str] = Counter()
         self._installed = installed
         self._server: Server = server
         self._caps = caps

@@ -101,16 +101,17 @@ def directory(pid: int) -> str | None:
         return None
 
 
-def opened(pid: int) -> list[tuple[int, str]] | None:
-    """Its descriptors; None where they may not be read."""
+def opened(pid: int) -> list[tuple[int, str, int]] | None:
+    """Its descriptors, each with the mode of its link; None where they may not be read."""
     try:
         names = os.listdir(f"/proc/{pid}/fd")[:MOST_NAMES]  # noqa: PTH208
     except OSError:
         return None
     found = []
     for name in names:
+        path = f"/proc/{pid}/fd/{name}"
         try:
-            found.append((int(name), os.readlink(f"/proc/{pid}/fd/{name}")))  # noqa: PTH115
+            found.append((int(name), os.readlink(path), os.lstat(path).st_mode))  # noqa: PTH115
         except OSError:
             continue
     return found

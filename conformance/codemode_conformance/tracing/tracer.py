@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from codemode_conformance import kin
+from codemode_conformance.descriptors import Opened, ways_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +50,8 @@ _FAMILY: Final = "import os,sys;sys.stdin.read();os.fork() or os._exit(7);os.wai
 class Traced:
     """One process that was followed. `words` are of its last exec, as `variables` and `opened`.
 
-    `variables` and `opened` (descriptor and what it stands for) are None where they were not read:
-    it never loaded a program, or was there before. `directory` is of its end, else of its exec.
+    `variables` and `opened` are None where they were not read: it never loaded a program, or was
+    there before. `directory` is of its end, else of its exec.
     `peak_bytes` and `status`, as of `wait`, are of its end.
     """
 
@@ -59,7 +60,7 @@ class Traced:
     parent: int
     words: tuple[str, ...] = ()
     variables: list[str] | None = None
-    opened: list[tuple[int, str]] | None = None
+    opened: list[Opened] | None = None
     directory: str | None = None
     peak_bytes: int = 0
     status: int | None = None
@@ -299,9 +300,11 @@ class Tracer:
         if event == "exec":
             one.loads += 1
             one.variables = message["variables"]
-            one.opened = [(number, name) for number, name in message["opened"] or ()]
-            if message["opened"] is None:
-                one.opened = None
+            one.opened = None
+            if message["opened"] is not None:
+                one.opened = [
+                    Opened(number, name, ways_of(mode)) for number, name, mode in message["opened"]
+                ]
 
 
 def _asked_by_yama() -> bool:

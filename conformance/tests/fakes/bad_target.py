@@ -59,9 +59,12 @@ class Session:
         """Nothing is kept."""
 
 
+HOSTILE = "\x1b[31m<b>`|"
+
+
 def leave_child():
     """A process that nobody waits for."""
-    subprocess.Popen([sys.executable, "-c", SLEEPER, "a-worker"])
+    subprocess.Popen([sys.executable, "-c", SLEEPER, HOSTILE, "a-worker"])
 
 
 def answer_twice():

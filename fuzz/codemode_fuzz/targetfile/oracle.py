@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from codemode_conformance.failures import ClaimError, TargetError
 from codemode_conformance.identity import identity_of
-from codemode_conformance.target import ROLES, Target, expand, load_target
+from codemode_conformance.target import PLACEHOLDERS, ROLES, Target, expand, load_target
 
 from codemode_fuzz.finding import Finding
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOCK: Final = "package-lock.json"
-_VALUES: Final = dict.fromkeys(("here", "cache", "python", "node", "tmp", "port", "worker"), "/x")
+_VALUES: Final = dict.fromkeys(PLACEHOLDERS, "/x")
 
 
 @cache

@@ -27,17 +27,14 @@ def agrees(rules: Rules, parent: Parent, error: Refusal) -> bool:
         "longer_than_a_frame": numbers == (None, None)
         or (numbers[1] == rules.policy["ipc_frame_bytes"] and (numbers[0] or 0) > numbers[1]),
         "measured_above_limit": (error.measured or 0) > (error.limit or 0),
-        "elapsed_at_limit": limit is not None and _elapsed(parent, error.code),
+        "elapsed_at_limit": limit is not None and parent.late,
+        # Enough wall time has passed: no process uses more processor time than that.
+        "worked_at_limit": limit is not None and parent.spent,
         "calls_at_limit": parent.calls == limit,
         # The parent frees a slot when it writes the reply and the worker when it reads it, so that
         # a true report can come when fewer are in flight here: only the calls made can refute it.
         "in_flight_at_limit": limit is not None and parent.calls >= limit,
     }[condition]
-
-
-def _elapsed(parent: Parent, code: str) -> bool:
-    """Whether enough wall time has passed: no process uses more processor time than that."""
-    return parent.spent if code == "cpu_time_exceeded" else parent.late
 
 
 def _claim_stands(asked: Asked) -> Fields:

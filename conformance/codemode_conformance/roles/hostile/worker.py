@@ -9,10 +9,13 @@ The standard library is all it needs, and an empty environment.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
+import stat
 import sys
+import termios
 import time
 from itertools import count
 from pathlib import Path
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
 
 # However a parent fails, nothing stays behind for longer.
 SECONDS = 120
+# How long the pieces of one step may wait together for a parent that does not read.
+TAKING_SECONDS = 3.0
+# How long each waits where it cannot be told whether the one before it was taken.
+UNTOLD_SECONDS = 0.001
 STREAMS = {"stdin": 0, "stdout": 1, "stderr": 2}
 CHUNK = 65536
 # Of what it says and hears, so many are told: it may go on for ever.
@@ -192,13 +199,45 @@ STEPS = {
 
 
 def write(data: bytes, step: dict[str, Any]) -> None:
-    """All of the data, in pieces if the step says so."""
-    for piece in pieces(data, step.get("piece", CHUNK)):
+    """All of the data, in pieces if the step says so: each when the one before it was taken."""
+    stream = STREAMS[step.get("to", "stdout")]
+    patience = time.monotonic() + TAKING_SECONDS
+    for number, piece in enumerate(pieces(data, step.get("piece", CHUNK))):
+        if number and "piece" in step:
+            wait_until_taken(stream, patience)
         left = piece
         while left:
-            left = left[os.write(STREAMS[step.get("to", "stdout")], left) :]
+            left = left[os.write(stream, left) :]
         if "pause_ms" in step:
             time.sleep(step["pause_ms"] / 1000)
+
+
+def wait_until_taken(stream: int, until: float) -> None:
+    """Until nothing is left that was written there, where that can be told; or until that time.
+
+    Of two pieces that lie there together nobody would notice that they are two.
+    """
+    pause = 0.0
+    while time.monotonic() < until:
+        left = unread(stream)
+        if left is None:
+            time.sleep(UNTOLD_SECONDS)
+        if not left:
+            return
+        time.sleep(pause)
+        pause = min(pause + 0.00001, 0.001)
+
+
+def unread(stream: int) -> int | None:
+    """How many bytes of what was written there are not read yet; None where that is not told."""
+    if sys.platform != "linux":
+        return None
+    # The end that writes tells it of a pipe; of a socket it counts what it takes in memory.
+    asked = termios.TIOCOUTQ if stat.S_ISSOCK(os.fstat(stream).st_mode) else termios.FIONREAD
+    try:
+        return int.from_bytes(fcntl.ioctl(stream, asked, bytes(4)), sys.byteorder)
+    except OSError:
+        return None
 
 
 def pieces(data: bytes, size: int) -> Iterator[bytes]:
@@ -223,8 +262,8 @@ def surroundings() -> dict[str, Any]:
         found["descriptors"] = sorted(filter(is_open, map(int, os.listdir("/proc/self/fd"))))  # noqa: PTH208
         names = Path("/proc/self/environ").read_bytes().split(b"\0")
         found["variables"] = [os.fsdecode(name.partition(b"=")[0]) for name in names if name]
-        stat = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")
-        found["started"] = int(stat.rpartition(")")[2].split()[19])
+        text = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")
+        found["started"] = int(text.rpartition(")")[2].split()[19])
     except OSError:
         pass
     return found

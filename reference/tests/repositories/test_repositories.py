@@ -2,99 +2,36 @@
 
 import asyncio
 import json
-import zlib
 from functools import partial
-from pathlib import Path
 from threading import Event
 
 import pytest
 from codemode_reference import Parent, Success
-from codemode_reference.operations import Catalogue, invocation
 from codemode_reference.repositories import builtin, pages, repository_operations
 from codemode_reference.repositories.pages import Step, StoppedError, fill
 from codemode_reference.repositories.seals import Seal
 from codemode_reference.repositories.store import (
-    MOST_FOLDERS,
-    MOST_OBJECT,
     ProblemError,
     RepositoryError,
     on_disk,
 )
 from codemode_reference.values import measure
-from dulwich.index import commit_tree
-from dulwich.objects import Blob, Commit, Tree
+from dulwich.objects import Blob
 from dulwich.refs import Ref
 from dulwich.repo import MemoryRepo, Repo
 
-MAIN, NEXT = b"refs/heads/main", b"refs/heads/next"
-
-
-def commit(repo, files, ref=MAIN, mode=0o100644):
-    """Commit these files as all there is; its id."""
-    blobs = []
-    for path, content in files.items():
-        blob = Blob.from_string(content)
-        repo.object_store.add_object(blob)
-        blobs.append((path, blob.id, mode))
-    made = Commit()
-    made.tree = commit_tree(repo.object_store, blobs)
-    made.author = made.committer = b"A <a@example.org>"
-    made.author_time = made.commit_time = made.author_timezone = made.commit_timezone = 0
-    made.message = b"m"
-    repo.object_store.add_object(made)
-    repo.refs[Ref(ref)] = made.id
-    return made.id
+MAIN = b"refs/heads/main"
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """A repository on disk with one file."""
-    path = tmp_path / "secret-place"
-    path.mkdir()
-    with Repo.init_bare(str(path)) as repo:
-        repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(MAIN))
-        commit(repo, {b"a.txt": b"one\ntwo\n"})
-    return path
-
-
-class Client:
-    """Calls the handlers as one invocation does, checking arguments first."""
-
-    def __init__(self, *repositories, number=1):
-        operations = repository_operations(repositories)
-        self.catalogue = Catalogue(operations)
-        self.number = number
-
-    def __call__(self, name, **arguments):
-        """The result of one call."""
-        assert self.catalogue.accepts(name, arguments)
-        return asyncio.run(self._call(name, arguments))
-
-    async def _call(self, name, arguments):
-        invocation.set(self.number)
-        return await self.catalogue[name].handler(arguments)
-
-    def open(self, repository="orchard", **arguments):
-        """A snapshot."""
-        return self("open", repository=repository, **arguments)["snapshot"]
-
-    def pages(self, name, **arguments):
-        """The results of one page after the other."""
-        found = [self(name, **arguments)]
-        while "next_cursor" in found[-1]:
-            found.append(self(name, **arguments, cursor=found[-1]["next_cursor"]))
-        return found
-
-
-@pytest.fixture
-def client():
+def client(client_of):
     """A client of the built-in repository."""
-    return Client(builtin())
+    return client_of(builtin())
 
 
-def test_the_built_in_repository_is_always_the_same():
+def test_the_built_in_repository_is_always_the_same(client_of):
     """It is made of data: its commits have these ids."""
-    refs = Client(builtin())("refs", repository="orchard", prefix="refs/")
+    refs = client_of(builtin())("refs", repository="orchard", prefix="refs/")
     assert {item["name"]: item["commit"][:8] for item in refs["items"]} == {
         "refs/heads/main": "6ea97699",
         "refs/heads/next": "a0b607d3",
@@ -119,9 +56,9 @@ def test_a_snapshot_is_of_the_branch_of_head_or_of_a_ref(client):
     assert client("open", repository="orchard", ref="refs/tags/v1")["ref"] == "refs/tags/v1"
 
 
-def test_a_snapshot_stays_when_its_branch_moves(folder):
+def test_a_snapshot_stays_when_its_branch_moves(folder, client_of, commit):
     """What was opened is read, before and after a new commit, whoever made it."""
-    client = Client(on_disk(folder, "r"))
+    client = client_of(on_disk(folder, "r"))
     snapshot = client.open("r")
     with Repo(str(folder)) as repo:
         commit(repo, {b"b.txt": b"three\n"})
@@ -152,14 +89,14 @@ def test_a_folder_is_listed_with_kinds_and_sizes(client):
 
 
 @pytest.fixture
-def wide():
+def wide(client_of, commit):
     """A client of a repository with 300 files in 5 folders, and its snapshot."""
     repo = MemoryRepo()
     repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(MAIN))
     commit(repo, {b"%02d/x/%02d.txt" % (n // 60, n % 60): b"needle %d\n" % n for n in range(300)})
     found = builtin()
     found.source = repo
-    client = Client(found)
+    client = client_of(found)
     return client, client.open()
 
 
@@ -315,14 +252,14 @@ CONTENTS = [
 
 
 @pytest.mark.parametrize("content", CONTENTS)
-def test_the_texts_of_all_pages_are_the_file(content):
+def test_the_texts_of_all_pages_are_the_file(content, client_of, commit):
     """Nothing is lost between pages, in long lines or at the end; the lines agree."""
     repo = MemoryRepo()
     commit(repo, {b"f": content})
     repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(MAIN))
     found = builtin()
     found.source = repo
-    client = Client(found)
+    client = client_of(found)
     arguments = {"snapshot": client.open(), "path": "f", "max_bytes": 1024}
     got = client.pages("read", **arguments, format="text")
     assert "".join(page["text"] for page in got) == content.decode()
@@ -387,167 +324,6 @@ def test_a_cancelled_operation_has_stopped_when_it_is_over(wide, monkeypatch):
     asyncio.run(run())
 
 
-LARGE = MOST_OBJECT + 1
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_large_file_is_named_and_not_read(folder, packed, monkeypatch):
-    """Its size is known without making it, whether it is loose or packed."""
-    with Repo(str(folder)) as repo:
-        commit(repo, {b"large": b"0" * LARGE, b"small": b"s\n"})
-        if packed:
-            repo.object_store.pack_loose_objects()
-    client = Client(on_disk(folder, "r"))
-    snapshot = client.open("r")
-    sizes = {item["path"]: item["bytes"] for item in client("list", snapshot=snapshot)["items"]}
-    assert sizes == {"large": LARGE, "small": 2}
-    monkeypatch.setattr(Blob, "_deserialize", None)
-    found = client("read", snapshot=snapshot, path="large")
-    assert (found["problem"], found["bytes"], found["limit"]) == ("too_large", LARGE, MOST_OBJECT)
-
-
-def test_a_delta_of_something_large_is_not_made(tmp_path):
-    """What would have to be made first counts too."""
-    large = b"".join(b"%d\n" % n for n in range(400_000))
-    with Repo.init_bare(str(tmp_path)) as repo:
-        repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(MAIN))
-        blobs = [Blob.from_string(large), Blob.from_string(large[:1_000_000])]
-        add_deltas(repo, blobs)
-        commit(repo, {b"small": large[:1_000_000], b"tiny": b"t\n"})
-    client = Client(on_disk(tmp_path, "r"))
-    snapshot = client.open("r")
-    found = client("read", snapshot=snapshot, path="small")
-    assert (found["problem"], found["bytes"]) == ("too_large", 1_000_000)
-    found = client("search_code", snapshot=snapshot, text="t")
-    assert found["skipped"] == {"too_large": 1}
-
-
-def add_deltas(repo, blobs):
-    """Put the second blob into a pack as a delta of the first."""
-    from dulwich.pack import (  # noqa: PLC0415
-        UnpackedObject,
-        create_delta,
-        write_pack_data,
-    )
-
-    first, second = blobs
-    delta = list(create_delta([first.data], [second.data]))
-    records = [
-        UnpackedObject(3, decomp_chunks=[first.data], sha=first.sha().digest()),
-        UnpackedObject(
-            7, delta_base=first.sha().digest(), decomp_chunks=delta, sha=second.sha().digest()
-        ),
-    ]
-    file, done, _ = repo.object_store.add_pack()
-    write_pack_data(file.write, iter(records), num_records=2, object_format=repo.object_format)
-    done()
-
-
-def test_a_damaged_repository_is_a_clear_result(folder):
-    """The reason, with its path, is for people: a program gets null."""
-    client = Client(on_disk(folder, "r"))
-    with Repo(str(folder)) as repo:
-        repo.refs[Ref(NEXT)] = b"f" * 40
-    (folder / "refs" / "heads" / "odd").write_text("no id")
-    assert client("open", repository="r", ref="next")["problem"] == "damaged"
-    snapshot = client("open", repository="r")
-    assert snapshot["cache"]["last_error"]
-    assert client.catalogue.redacted("open", snapshot)["cache"] == {"last_error": None}
-    for path in folder.glob("objects/*/*"):
-        path.chmod(0o600)
-        path.write_bytes(b"damage")
-    assert client("list", snapshot=snapshot["snapshot"])["problem"] == "damaged"
-    for path in sorted(folder.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    assert client("list", snapshot=snapshot["snapshot"])["problem"] == "damaged"
-
-
-def test_a_pack_that_lies_about_a_size_is_damage(folder):
-    """What the library's error keeps alive of the pack does not get in the way of closing it."""
-    with Repo(str(folder)) as repo:
-        commit(repo, {b"file": b"0" * 1_000_000})
-        blob = Blob.from_string(b"0" * 1_000_000).id
-        repo.object_store.pack_loose_objects()
-        (pack,) = repo.object_store.packs
-        place, path = pack.index.object_offset(blob), Path(pack.data.path)
-    data = bytearray(path.read_bytes())
-    assert data[place : place + 4] == bytes([0xB0, 0xA4, 0xE8, 0x03])
-    # Ten bytes, in as many places.
-    data[place : place + 4] = bytes([0xBA, 0x80, 0x80, 0x00])
-    path.chmod(0o600)
-    path.write_bytes(data)
-    client = Client(on_disk(folder, "r"))
-    assert client("read", snapshot=client.open("r"), path="file")["problem"] == "damaged"
-
-
-@pytest.mark.parametrize("size", [b"9007199254740992", b"-1"])
-def test_a_size_that_no_program_could_be_told_is_damage(folder, size):
-    """The other files of the folder are still listed."""
-    with Repo(str(folder)) as repo:
-        commit(repo, {b"a": b"a", b"b": b"b"})
-        blob = Blob.from_string(b"a").id.decode()
-    path = folder / "objects" / blob[:2] / blob[2:]
-    path.chmod(0o600)
-    path.write_bytes(zlib.compress(b"blob " + size + b"\0a"))
-    client = Client(on_disk(folder, "r"))
-    snapshot = client.open("r")
-    assert client("list", snapshot=snapshot)["items"] == [
-        {"path": "a", "kind": "file", "problem": "damaged"},
-        {"path": "b", "kind": "file", "bytes": 1},
-    ]
-    assert client("read", snapshot=snapshot, path="a")["problem"] == "damaged"
-    assert client("search_code", snapshot=snapshot, text="b")["skipped"] == {"damaged": 1}
-
-
-def test_a_search_says_that_it_did_not_look_everywhere(folder):
-    """Folders below too many others are counted, so that nobody takes no match for none."""
-    with Repo(str(folder)) as repo:
-        commit(repo, {b"d/" * (MOST_FOLDERS + 1) + b"f": b"needle\n"})
-    client = Client(on_disk(folder, "r"))
-    found = client("search_code", snapshot=client.open("r"), text="needle")
-    assert (found["items"], found["skipped"]) == ([], {"too_deep": 1})
-
-
-def test_a_ref_that_is_no_id_is_not_shown(folder, tmp_path):
-    """A link in the place of a ref shows nothing of the file that it leads to."""
-    (tmp_path / "file").write_text("secret-canary\n")
-    heads = folder / "refs" / "heads"
-    (heads / "link").symlink_to(tmp_path / "file")
-    (heads / "loop").write_text("ref: refs/heads/loop\n")
-    (heads / "out").write_text("ref: ../file\n")
-    (folder / "refs" / "notes").write_bytes((heads / "main").read_bytes())
-    client = Client(on_disk(folder, "r"))
-    found = client("refs", repository="r")
-    assert [item["name"] for item in found["items"]] == ["HEAD", "refs/heads/main"]
-    told = [client("open", repository="r", ref=ref) for ref in ("link", "loop", "out", "main")]
-    assert [one.get("problem") for one in told] == ["no_ref"] * 3 + [None]
-    assert "secret-canary" not in json.dumps([found, told])
-    (folder / "HEAD").write_text("ref: refs/heads/loop\n")
-    assert client("refs", repository="r")["head"] is None
-    assert client("open", repository="r")["problem"] == "no_ref"
-
-
-def test_what_git_would_not_write_is_damage(folder):
-    """A folder that is a file, and a file that is a folder."""
-    with Repo(str(folder)) as repo:
-        blob = Blob.from_string(b"x")
-        repo.object_store.add_object(blob)
-        head = repo[repo.refs[Ref(MAIN)]]
-        tree = Tree()
-        tree.add(b"file", 0o100644, head.tree)
-        tree.add(b"folder", 0o040000, blob.id)
-        repo.object_store.add_object(tree)
-        head.tree = tree.id
-        repo.object_store.add_object(head)
-        repo.refs[Ref(MAIN)] = head.id
-    client = Client(on_disk(folder, "r"))
-    snapshot = client.open("r")
-    assert client("read", snapshot=snapshot, path="file")["problem"] == "damaged"
-    assert client("list", snapshot=snapshot, path="folder")["problem"] == "damaged"
-    assert client("list", snapshot=snapshot, path="file")["problem"] == "no_folder"
-    assert client("list", snapshot=snapshot, recursive=True)["problem"] == "damaged"
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -561,21 +337,21 @@ def test_what_is_not_there_is_a_clear_result(client, arguments, problem):
     assert client("open", **arguments)["problem"] == problem
 
 
-def test_a_tag_of_no_commit_is_no_snapshot(folder):
+def test_a_tag_of_no_commit_is_no_snapshot(folder, client_of):
     """Tags may name anything."""
     with Repo(str(folder)) as repo:
         blob = Blob.from_string(b"x")
         repo.object_store.add_object(blob)
         repo.refs[Ref(b"refs/tags/x")] = blob.id
-    found = Client(on_disk(folder, "r"))("open", repository="r", ref="x")
+    found = client_of(on_disk(folder, "r"))("open", repository="r", ref="x")
     assert found["problem"] == "no_commit"
 
 
-def test_names_that_are_no_text_can_be_used_as_they_are_shown(folder):
+def test_names_that_are_no_text_can_be_used_as_they_are_shown(folder, client_of, commit):
     """With escapes in the place of their bytes."""
     with Repo(str(folder)) as repo:
         commit(repo, {b"\xff.txt": b"x\n"})
-    client = Client(on_disk(folder, "r"))
+    client = client_of(on_disk(folder, "r"))
     snapshot = client.open("r")
     (path,) = client("list", snapshot=snapshot, paths_only=True)["paths"]
     assert path == "\\xff.txt"
@@ -638,7 +414,7 @@ def test_each_operation_costs_what_it_says(client):
         assert client.catalogue.accepts(entry["name"], example)
 
 
-def test_a_walk_can_begin_anywhere():
+def test_a_walk_can_begin_anywhere(commit):
     """Each position gives the same rest of the walk."""
     from codemode_reference.repositories.store import Folder, walk  # noqa: PLC0415
 
