@@ -18,6 +18,7 @@ ASKED: Final = {
     "parent": ("ledger", "claims", "protocol"),
     "policy": ("policy",),
     "values": ("values",),
+    "admission": ("statements", "tokens", "filters"),
 }
 
 

@@ -19,7 +19,7 @@ def run(*words):
     )
 
 
-@pytest.mark.parametrize("name", ["frames", "parent", "policy", "values"])
+@pytest.mark.parametrize("name", covering.ASKED)
 def test_the_corpus_alone_reaches_the_code_under_test(name):
     """At least 95 % of the branches of each module that is asked for."""
     ended = run("coverage", name)
