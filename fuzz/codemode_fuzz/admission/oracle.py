@@ -8,7 +8,6 @@ texts are looked through a second time.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from codemode_reference.statements import Reader
 from codemode_spec.tables import load_tables
 
 from codemode_fuzz.finding import Finding
+from codemode_fuzz.texts import blocked_in, texts_of
 
 
 class Read(Protocol):
@@ -33,9 +33,6 @@ Patterns: TypeAlias = Callable[[str], "str | None"]
 Texts: TypeAlias = Callable[[Any], "str | None"]
 _FILTERS: Final = Filters(load_tables().admission)
 _KNOWN: Final = frozenset(load_tables().admission.program)
-_BLOCKED: Final = load_tables().admission.arguments
-_SPACE: Final = re.compile(r"\s+")
-_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _HASHBANG: Final = "#!"
 _COMMENT: Final = "//"
 _SECONDS: Final = 0.25
@@ -107,7 +104,7 @@ def _check_arguments(text: str, blocked: Texts) -> None:
     put: list[Any] = [[None, 1, text], {"a": [{"b": text}]}, {text: True}]
     try:
         value = json.loads(text)
-        told = [json.loads(one) for one in _QUOTED.findall(json.dumps(value))]
+        told = texts_of(value)
     except (ValueError, RecursionError):
         questions = [(one, [text]) for one in put]
     else:
@@ -117,15 +114,9 @@ def _check_arguments(text: str, blocked: Texts) -> None:
             found = blocked(arguments)
         except Exception as error:
             raise Finding("exception", f"arguments raised {type(error).__name__}") from error
-        if found not in _in_texts(texts):
+        wanted = blocked_in(texts)
+        if found not in wanted if wanted else found is not None:
             raise Finding("arguments", f"{found} is the pattern found in them")
-
-
-def _in_texts(texts: Sequence[str]) -> set[str | None]:
-    """Each pattern that is blocked in one of these texts, or None alone."""
-    plain = [_SPACE.sub("", text).lower() for text in texts]
-    found = {name for name, told in _BLOCKED.items() if any(told in text for text in plain)}
-    return {*found} or {None}
 
 
 def _check_tokens(source: str, tokens: Sequence[tuple[str, int, int, bool]]) -> None:
