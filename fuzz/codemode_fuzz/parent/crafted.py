@@ -32,6 +32,10 @@ def crafted() -> Iterator[tuple[str, list[bytes]]]:
     yield "result-and-a-part", [b"w" + ended[1:] + LINE_FEED + b"{"]
     yield "result-and-a-call", [ended + LINE_FEED + called[1:], b"Eexit_zero"]
     yield "another-invocation", [ended.replace(b'"invocation_id":1', b'"invocation_id":2')]
+    for number, written in enumerate((b"true", b"1.0", b'"1"', b"[1]")):
+        for name in b"call_id", b"invocation_id":
+            odd = called.replace(b'"%b":1' % name, b'"%b":%b' % (name, written))
+            yield f"{name.decode().replace('_', '-')}-{number}", [odd, b"A1 1", ended]
     yield "no-value", [b"W" + spell(ended_by())]
     yield "no-value-where-legal", [b'P{"absent":true}', b"W" + spell(ended_by()), b"Eexit_zero"]
     yield "late", [called, b"T2000", b"A1 1", called.replace(b'"call_id":1', b'"call_id":2'), ended]

@@ -116,8 +116,12 @@ def _entry(rng: Random) -> Frame:
     return {"operation": name, "arguments": arguments}
 
 
-def _identifier(rng: Random, expected: int) -> int:
-    return expected + rng.choice((-1, 1, 7)) if rng.random() < 0.03 else expected
+def _identifier(rng: Random, expected: int) -> Any:
+    """The id that is expected; seldom another one, or the same in another type."""
+    if rng.random() >= 0.04:
+        return expected
+    others = expected - 1, expected + 1, expected + 7
+    return rng.choice((*others, bool(expected), float(expected), str(expected)))
 
 
 def result(rng: Random, policy: dict[str, Any]) -> Frame:
