@@ -15,9 +15,12 @@ LEAST: Final = 95.0
 """Per cent of the branches of a module that the corpus must reach where that is asked."""
 ASKED: Final = {
     "frames": ("lines", "strict_json", "frames"),
-    "parent": ("ledger", "claims", "protocol"),
+    "parent": (
+        *("session", "calls", "batch", "ledger", "claims", "protocol", "records", "history"),
+    ),
     "policy": ("policy",),
     "values": ("values",),
+    "admission": ("statements", "tokens", "filters"),
 }
 
 

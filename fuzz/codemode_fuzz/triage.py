@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 import traceback
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 INPUT: Final = "input.bin"
 _SHRINKING_STEPS = 400
+# One that is found by its slowness is as slow in each part of it.
+_SHRINKING_SECONDS = 60.0
 _REPRODUCE: Final = """\
 #!/bin/sh
 # $PYTHON is an interpreter that has this project installed.
@@ -66,11 +69,11 @@ def failure(data: bytes, check: Callable[[bytes], None]) -> Exception | None:
 
 def shrink(data: bytes, still: Callable[[bytes], bool]) -> bytes:
     """A part of `data` for which `still` holds, by leaving out ever smaller pieces."""
-    steps = _SHRINKING_STEPS
+    steps, began = _SHRINKING_STEPS, time.monotonic()
     size = len(data) // 2
     while size:
         start = 0
-        while start < len(data) and steps:
+        while start < len(data) and steps and time.monotonic() - began < _SHRINKING_SECONDS:
             steps -= 1
             part = data[:start] + data[start + size :]
             if still(part):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from codemode_fuzz import tabling
 from codemode_fuzz.agreeing import NoNodeError, disagreements, inputs
 from codemode_fuzz.covering import ASKED, LEAST, covered
 from codemode_fuzz.merging import MERGED, merge_folders
@@ -172,6 +173,26 @@ def _coverage(words: list[str]) -> int:
     return FOUND if low else OK
 
 
+def _table(words: list[str]) -> int:
+    try:
+        if len(words) > 1:
+            if (status := _unknown(words[:1])) is not None:
+                return status
+            tabling.keep(words[0], [Path(word) for word in words[1:]])
+            return OK
+        if words not in ([], ["write"], ["check"]):
+            return wrong("table takes write, check, or a target and what its runs printed")
+        lines = tabling.measured()
+    except (ValueError, OSError) as error:
+        return wrong(str(error))
+    if words == ["write"]:
+        tabling.write(lines)
+    there = tabling.on_page(tabling.PAGE.read_text("utf-8")) if words else lines
+    for line in lines:
+        print(line if line in there else f"{line}  not on the page")
+    return OK if lines == there else FOUND
+
+
 def _prove(words: list[str]) -> int:
     if len(words) > 1 or not all(word.isdigit() for word in words):
         return wrong("prove takes one number, the seed")
@@ -265,6 +286,11 @@ VERBS: Final = {
         "python -m codemode_fuzz coverage [TARGET ...]\n"
         "    the lines and branches that the corpus alone reaches",
         _coverage,
+    ),
+    "table": Verb(
+        "python -m codemode_fuzz table [write | check | TARGET LOG ...]\n"
+        "    the table of the documentation, measured; with logs, keep what these runs came to",
+        _table,
     ),
     "prove": Verb(
         "python -m codemode_fuzz prove [SEED]\n"

@@ -1,7 +1,9 @@
 """Programs before they run: each oracle can fail, and meanings are the engine's."""
 
+import re
+
 import pytest
-from codemode_fuzz.admission.oracle import BEFORE, Reading, check_admission
+from codemode_fuzz.admission.oracle import BEFORE, REFERENCE, Reading, check_admission
 from codemode_fuzz.finding import Finding
 from codemode_reference.statements import Reader
 
@@ -33,6 +35,34 @@ def textual(source):
     return next((word for word in ("require", "process") if word in source), None)
 
 
+def in_values(arguments):
+    """Looks at values alone, not at the keys of objects."""
+    if isinstance(arguments, dict):
+        arguments = list(arguments.values())
+    if isinstance(arguments, list):
+        return next(filter(None, map(in_values, arguments)), None)
+    return REFERENCE.texts(arguments)
+
+
+def joined(arguments):
+    """Looks at all texts as one."""
+    return "(SELECT" if "(select" in re.sub(r"[^(\w]|_", "", str(arguments)) else None
+
+
+class WithoutHashbang(Reader):
+    """Reads on where a hashbang begins."""
+
+    def __init__(self, source):
+        super().__init__(source)
+        if source.startswith("#!"):
+            self.last = None
+
+
+def not_behind_a_hashbang(source):
+    """Finds nothing behind a hashbang."""
+    return None if source.startswith("#!") else REFERENCE.blocked(source)
+
+
 @pytest.mark.parametrize(
     ("data", "subject", "name"),
     [
@@ -45,6 +75,13 @@ def textual(source):
         (b"a +\nb", reading(last=(AT + 4, AT + 5)), "meaning"),
         (b"'process' + s", Reading(blocked=textual), "pattern"),
         (b"a", Reading(blocked=lambda source: "no such"), "pattern"),
+        (b"(\nSelect", Reading(texts=lambda arguments: None), "arguments"),
+        (b"(select", Reading(texts=in_values), "arguments"),
+        (b'{"a": 1}', Reading(texts=lambda arguments: "(SELECT"), "arguments"),
+        (b'[[],"(sel","ect"]', Reading(texts=joined), "arguments"),
+        (b"a", Reading(texts=lambda arguments: arguments["a"]), "exception"),
+        (b"#! x\na", Reading(read=WithoutHashbang), "hashbang"),
+        (b"#! x\neval(1)", Reading(blocked=not_behind_a_hashbang), "hashbang"),
     ],
 )
 def test_a_broken_reading_is_found(data, subject, name, monkeypatch):

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import pytest
 from codemode_fuzz.finding import Finding
-from codemode_fuzz.parent import oracle
-from codemode_fuzz.parent.making import mutate_script, script_seeds
+from codemode_fuzz.parent.making import mutate_script
 from codemode_fuzz.parent.oracle import check_parent, session
 from codemode_fuzz.parent.script import SMALL, Step, read
+from codemode_fuzz.parent.seeding import script_seeds
 from codemode_reference.actions import Dispatch, End, Progress, Write
 from codemode_reference.batch import Batch
 from codemode_reference.calls import Calls
 from codemode_reference.errors import Failure, Success, failure
 from codemode_reference.ledger import Ledger
+from codemode_reference.operations import Catalogue
 from codemode_reference.session import Session
 
 CALL = '{"type":"host_call","invocation_id":1,"call_id":%d,"operation":"%s","arguments":{"n":1}}'
@@ -53,8 +54,8 @@ class Changed(Session):
 def changed(change):
     """A maker of parents whose actions are changed."""
 
-    def made(script):
-        broken = session(script)
+    def made(script, keeping):
+        broken = session(script, keeping)
         broken.__class__ = type("Broken", (Changed,), {"change": staticmethod(change)})
         return broken
 
@@ -66,10 +67,10 @@ def each(function):
     return changed(lambda actions: [function(action) for action in actions])
 
 
-def without_calls(script):
+def without_calls(script, keeping):
     """A parent that was told of other limits than those it is to keep."""
     more = {"host_calls": 16, "concurrent_host_calls": 4}
-    return session(replace(script, policy=script.policy | more))
+    return session(replace(script, policy=script.policy | more), keeping)
 
 
 def renamed(action):
@@ -144,7 +145,7 @@ def test_a_field_for_people_that_gets_out_is_found(monkeypatch):
     secret = json.dumps({"last_error": "canary-6f1c"})
     script = lines(call(1, "list_all"), f"A1 {secret}")
     check_parent(script)
-    monkeypatch.setattr(type(oracle.REFERENCE), "redacted", lambda self, name, value: value)
+    monkeypatch.setattr(Catalogue, "redacted", lambda self, name, value: value)
     with pytest.raises(Finding, match="canary"):
         check_parent(script)
 
@@ -172,7 +173,7 @@ def test_a_script_is_read():
     script = read(
         b'P{"pages": 1, "absent": true}\nS\nWab\x1ec\nwx\nT5\nA1 {}\nF2\nEcancel\nEno\nzz\nA x'
     )
-    assert (script.policy["pages"], script.starts, script.absent) == (1, False, True)
+    assert (script.policy["pages"], script.starts, script.around.absent) == (1, False, True)
     assert script.steps == (
         *(Step("W", data=b"ab\nc"), Step("w", data=b"x"), Step("T", 5), Step("A", 1, b"{}")),
         *(Step("F", 2), Step("E", data=b"cancel")),
@@ -188,8 +189,8 @@ def test_scripts_reach_every_kind_of_end():
     for data in script_seeds().values():
         noted = []
 
-        def made(script, noted=noted):
-            broken = session(script)
+        def made(script, keeping, noted=noted):
+            broken = session(script, keeping)
             broken.__class__ = type(
                 "Noted", (Changed,), {"change": staticmethod(lambda a: noted.extend(a) or a)}
             )

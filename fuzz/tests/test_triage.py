@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from codemode_fuzz import triage
 from codemode_fuzz.clock import Slow, at_most
 from codemode_fuzz.replay import files, replay
 from codemode_fuzz.triage import failure, record, shrink, signature
@@ -59,6 +60,12 @@ def test_shrinking_keeps_what_matters():
     """What is left out is what the finding does not need."""
     assert shrink(b"xxxaxxxxbxx", lambda part: b"a" in part and b"b" in part) == b"ab"
     assert shrink(b"a", lambda part: True) == b"a"
+
+
+def test_shrinking_ends_where_each_part_is_slow(monkeypatch):
+    """A finding that is one by its slowness is kept as it is when the time is up."""
+    monkeypatch.setattr(triage, "_SHRINKING_SECONDS", 0.0)
+    assert shrink(b"xxa", lambda part: b"a" in part) == b"xxa"
 
 
 def test_the_clock_rings_only_in_its_block():

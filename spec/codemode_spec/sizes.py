@@ -53,7 +53,12 @@ def size_of(value: Any, max_depth: int) -> int:
 def _measured(
     value: Any, room: int, known: dict[int, tuple[int, int]], above: set[int]
 ) -> tuple[int, int]:
-    """Size and height; `known` holds finished lists and dicts, `above` those around this one."""
+    """Size and height; `known` holds what is finished, `above` what is around this one.
+
+    No part is measured twice, texts neither, however often it occurs.
+    """
+    if type(value) is str:
+        return _text(value, known), 0
     if type(value) is not list and type(value) is not dict:
         return _scalar(value), 0
     mark = id(value)
@@ -66,7 +71,7 @@ def _measured(
         # Brackets or braces, and a comma between any two members.
         size, height = 2 + max(len(value) - 1, 0), 1
         if type(value) is dict:
-            size += sum(_key(key) + 1 for key in value)
+            size += sum(_key(key, known) + 1 for key in value)
         for member in _members(value):
             inner, below = _measured(member, room - 1, known, above)
             size, height = size + inner, max(height, 1 + below)
@@ -81,10 +86,17 @@ def _members(value: list[Any] | dict[str, Any]) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value
 
 
-def _key(key: Any) -> int:
+def _key(key: Any, known: dict[int, tuple[int, int]]) -> int:
     if type(key) is not str:
         raise NotAValueError(Refusal.foreign_key)
-    return text_size(key)
+    return _text(key, known)
+
+
+def _text(text: str, known: dict[int, tuple[int, int]]) -> int:
+    mark = id(text)
+    if mark not in known:
+        known[mark] = text_size(text), 0
+    return known[mark][0]
 
 
 def _scalar(value: Any) -> int:
@@ -93,8 +105,6 @@ def _scalar(value: Any) -> int:
         return len("null")
     if value is False:
         return len("false")
-    if type(value) is str:
-        return text_size(value)
     if type(value) is int or type(value) is float:
         return number_size(value)
     raise NotAValueError(Refusal.foreign_type)

@@ -177,6 +177,14 @@ def test_a_barrier_runs_alone() -> None:
     assert driver.answer(3) == [Reply(3, 1)]
 
 
+def test_with_hooks_every_entry_runs_alone() -> None:
+    """Something sees each call before it runs."""
+    driver = Driver()
+    driver.rules = replace(driver.rules, hooks=True)
+    assert driver.batch("look", "look") == [Dispatch(1, "look")]
+    assert driver.answer(1) == [Reply(1, 1), Dispatch(2, "look")]
+
+
 def test_a_group_runs_at_most_as_many_at_once_as_the_concurrency() -> None:
     """Each answer lets the next one in."""
     driver = Driver(concurrent_host_calls=2)

@@ -9,6 +9,7 @@ from enum import IntEnum
 
 import pytest
 import quickjs
+from codemode_spec import sizes
 from codemode_spec.sizes import NotAValueError, Refusal, number_size, size_of
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 from codemode_spec.vectors import load_vectors
@@ -153,3 +154,15 @@ def test_an_exact_integer_is_measured_as_its_double(number) -> None:
         assert number_size(number) == number_size(float(number))
     else:
         assert refusal(number) is Refusal.inexact_integer
+
+
+def test_a_text_that_occurs_often_is_measured_once(monkeypatch):
+    """As a value and as a key: a value that shares its parts takes as long as it has parts."""
+    measured = []
+    of = sizes.text_size
+    monkeypatch.setattr(sizes, "text_size", lambda text: measured.append(text) or of(text))
+    text = "\u00e9" * 1000
+    shared = [text] * 500 + [{text: n} for n in range(10)]
+    written = json.dumps(shared, ensure_ascii=False, separators=(",", ":"))
+    assert size_of(shared, DEPTH) == len(written.encode())
+    assert measured == [text]

@@ -1,9 +1,10 @@
-"""Programs that end in an expression, or nearly; pure functions of their seed."""
+"""Programs that end in an expression, or nearly, and arguments; pure functions of their seed."""
 
 from __future__ import annotations
 
+import json
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from codemode_fuzz.blackbox.expressions import anything, boolean, number, text
 from codemode_fuzz.splicing import splice
@@ -187,6 +188,45 @@ _BLOCKED: Final = (
         "`eval`",
     ),
 )
+# What decides how a brace, a line end or a star is read, where chance says it seldom.
+_SHAPES: Final = (
+    *("`${a}p${b}q`", "var g = x => { b }\ng(1)", "do if (a > 9) b = 1; else b = 2; while (a > 9)"),
+    *("({ [s]: 1 })[s]", "({ m() { return 3 } }).m()", "new (class { static { a = 4 } })", "a }"),
+    *("[...({ *m() { yield a } }).m()]", "class C { *m() { yield /a/.b } n() { a } }\na"),
+    *("({ a ! })", "do {} ; while (a > 9)\nb", "#!/usr/bin/env node; (\na", "#! eval(\neval(1)"),
+    *("var \\u{6f}k = 3\n\\u006fk", "\\u{110000}", "\\u0065val('1')", "a.\\u{5f}_proto__"),
+    *("a.constructor['b']", "a?.constructor(1)", "fs.b", "fs", "net\n.b", "new Proxy", "new f"),
+    *(
+        "({ __proto__ })",
+        "({ process })",
+        "({ process } = c)",
+        "({ process, a })",
+        "({ eval() {} })",
+    ),
+)
+_TEXTS: Final = (
+    *(
+        "(SELECT 1)",
+        "x(\n select",
+        "(\u00a0Se Le\tCt",
+        "(s",
+        "SELECT (",
+        "(\u017felect",
+        "(sel/**/ect",
+    ),
+    *("select", "((select", "(sele", "(\\u0053ELECT", "\ud83d(", "(\u0130select", ""),
+)
+
+
+def arguments(rng: Random, depth: int = 3) -> Any:
+    """The arguments of a call: texts that are blocked or nearly, as keys and values of others."""
+    choice = rng.randrange(6) if depth else 0
+    if choice < 3:
+        return rng.choice(_TEXTS) if rng.random() < 0.8 else rng.choice((None, 1, True, 1.5))
+    parts = [arguments(rng, depth - 1) for _ in range(rng.randint(0, 3))]
+    if choice == 3:
+        return parts
+    return {rng.choice((*_TEXTS, "n")): part for part in parts}
 
 
 def program(rng: Random) -> str:
@@ -211,16 +251,18 @@ def mutate_admission(data: bytes, max_size: int, seed: int) -> bytes:
         made = program(rng).encode("utf-8", "ignore")
     elif choice < 0.6:
         made = splice(rng, data)
+    elif choice < 0.68:
+        made = json.dumps(arguments(rng), ensure_ascii=rng.random() < 0.5).encode("utf-8", "ignore")
     else:
         before = data.decode("utf-8", "ignore")
         at = rng.randint(0, len(before))
-        part = rng.choice((_STATEMENTS, _ENDS, _WRONG, _AFTER))
+        part = rng.choice((_STATEMENTS, _ENDS, _WRONG, _AFTER, _SHAPES, _TEXTS))
         made = (before[:at] + rng.choice(part) + before[at:]).encode("utf-8", "ignore")
     return made[:max_size]
 
 
 def admission_seeds() -> dict[str, bytes]:
-    """Each end alone and after a statement, what is refused, and programs made at random."""
+    """Each end alone and after a statement, what is refused, and what was made at random."""
     seeds = {}
     for number_, end in enumerate(_ENDS):
         seeds[f"end-{number_:02}"] = end.encode()
@@ -228,6 +270,13 @@ def admission_seeds() -> dict[str, bytes]:
         seeds[f"after-{number_:02}"] = f"{before}\n{end}\n".encode()
     for number_, blocked in enumerate(_BLOCKED):
         seeds[f"blocked-{number_:02}"] = blocked.encode()
+    for number_, shape in enumerate(_SHAPES):
+        seeds[f"shape-{number_:02}"] = shape.encode()
+    for number_, told in enumerate(_TEXTS):
+        seeds[f"text-{number_:02}"] = told.encode("utf-8", "ignore")
+    for number_ in range(12):
+        put = arguments(Random(f"arguments {number_}"))
+        seeds[f"arguments-{number_:02}"] = json.dumps(put).encode()
     for number_ in range(60):
         made = program(Random(f"admission {number_}"))
         seeds[f"made-{number_:02}"] = made.encode("utf-8", "ignore")

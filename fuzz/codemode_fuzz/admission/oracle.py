@@ -1,7 +1,8 @@
 """What must hold for every text that comes as a program: it is read, and means what it meant.
 
 The meaning is the engine's: the completion value of the text as a script, against the value of the
-function whose last expression is returned.
+function whose last expression is returned. The same text is put into the arguments of a call, whose
+texts are looked through a second time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from codemode_reference.statements import Reader
 from codemode_spec.tables import load_tables
 
 from codemode_fuzz.finding import Finding
+from codemode_fuzz.texts import blocked_in, texts_of
 
 
 class Read(Protocol):
@@ -28,8 +30,11 @@ class Read(Protocol):
 
 
 Patterns: TypeAlias = Callable[[str], "str | None"]
+Texts: TypeAlias = Callable[[Any], "str | None"]
 _FILTERS: Final = Filters(load_tables().admission)
 _KNOWN: Final = frozenset(load_tables().admission.program)
+_HASHBANG: Final = "#!"
+_COMMENT: Final = "//"
 _SECONDS: Final = 0.25
 _SECONDS_A_CHARACTER: Final = 2e-4
 _ENGINE_SECONDS: Final = 0.2
@@ -48,14 +53,16 @@ class Reading:
 
     read: Callable[[str], Read] = Reader
     blocked: Patterns = _FILTERS.in_program
+    texts: Texts = _FILTERS.in_arguments
 
 
 REFERENCE: Final = Reading()
 
 
 def check_admission(data: bytes, subject: Reading = REFERENCE) -> None:
-    """Read a text as a program. Raises Finding."""
-    source = BEFORE + data.decode("utf-8", "ignore")
+    """Read a text as a program, and as the arguments of a call. Raises Finding."""
+    text = data.decode("utf-8", "ignore")
+    source = _program(text)
     start = time.process_time()
     try:
         read = subject.read(source)
@@ -75,7 +82,41 @@ def check_admission(data: bytes, subject: Reading = REFERENCE) -> None:
         first, end = read.last
         if not 0 <= first < end <= len(source):
             raise Finding("span", "the last expression is outside of the program")
+    _check_arguments(text, subject.texts)
+    if source.startswith(_HASHBANG):
+        # It is a comment, but before the body of a function none may stand.
+        source = _COMMENT + source[len(_HASHBANG) :]
+        if (subject.read(source).last, subject.blocked(source)) != (read.last, pattern):
+            raise Finding("hashbang", "it is read as another comment is not")
     _check_meaning(source, read.last)
+
+
+def _program(text: str) -> str:
+    """The program: what is there to be named, and the text; a hashbang is the first line only."""
+    if not text.startswith(_HASHBANG):
+        return BEFORE + text
+    first, line_feed, rest = text.partition("\n")
+    return first + line_feed + BEFORE + rest if line_feed else text
+
+
+def _check_arguments(text: str, blocked: Texts) -> None:
+    """The text where texts may stand, and the value that it is if it is JSON."""
+    put: list[Any] = [[None, 1, text], {"a": [{"b": text}]}, {text: True}]
+    try:
+        value = json.loads(text)
+        told = texts_of(value)
+    except (ValueError, RecursionError):
+        questions = [(one, [text]) for one in put]
+    else:
+        questions = [*((one, [text]) for one in put), (value, told)]
+    for arguments, texts in questions:
+        try:
+            found = blocked(arguments)
+        except Exception as error:
+            raise Finding("exception", f"arguments raised {type(error).__name__}") from error
+        wanted = blocked_in(texts)
+        if found not in wanted if wanted else found is not None:
+            raise Finding("arguments", f"{found} is the pattern found in them")
 
 
 def _check_tokens(source: str, tokens: Sequence[tuple[str, int, int, bool]]) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from codemode_reference.actions import Dispatch, End, Settled, Write
 from codemode_reference.errors import Failure, Success
+from codemode_reference.evidence import Fate, evidence_of
+from codemode_reference.history import History
+from codemode_reference.records import Keeping
 from codemode_spec.sizes import size_of
 from codemode_spec.tables import load_tables
 
@@ -15,19 +19,26 @@ from codemode_fuzz.parent.catalogue import MODEL
 from codemode_fuzz.parent.prophet import INVOCATION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from codemode_reference.actions import Action
+    from codemode_reference.evidence import CallRecord
+
+    from codemode_fuzz.parent.script import Script
 
 CANARY = "canary-6f1c"
 """What stands in a field for people; no byte to a worker and no outcome may have it."""
 
 
 class Books:
-    """What was dispatched, answered, delivered and ended. `policy` is the policy of the run."""
+    """What was dispatched, answered, delivered, kept and ended."""
 
-    def __init__(self, policy: Mapping[str, int]) -> None:
-        self._policy = policy
+    def __init__(self, script: Script) -> None:
+        self._policy = script.policy
+        self._around = script.around
+        self._saved: set[int] = set()
+        # What became of calls, as far as it was seen; of all others it is unknown.
+        self.fates: dict[int, Fate] = {}
         self._names: dict[int, str] = {}
         self._answered: set[int] = set()
         self.open: set[int] = set()
@@ -36,6 +47,46 @@ class Books:
         self._delivered = 0
         self._settled = False
         self.outcome: Success | Failure | None = None
+
+    def keeping(self) -> Keeping:
+        """Where the records of calls go; what is saved of them is seen here."""
+        room = self._around.history
+        save = None if self._around.counted else self._save
+        history = None if room is None else History(room, save)
+        return Keeping(history=history, hooks=self._around.hooks)
+
+    @property
+    def _saves(self) -> bool:
+        """Whether somebody saves what is on record, or tries to."""
+        return self._around.history is not None and not self._around.counted
+
+    def _save(self, line: bytes) -> None:
+        if self._around.unsaved:
+            raise OSError("no space is left")
+        # What is no line of its own is no record of anything.
+        if line.find(b"\n") == len(line) - 1:
+            self._saved.add(json.loads(line)["call_id"])
+
+    def warned(self, record: CallRecord) -> None:
+        """A call is about to run: where it could not be saved, people are told."""
+        told = self._around.unsaved and self._saves
+        if bool(record.warnings_total) != told:
+            raise Finding("record", "a warning that nothing is behind, or none")
+
+    def judge(self, calls: Sequence[CallRecord], charged: int) -> None:
+        """Hold the records of calls against what was seen, once nothing more happens."""
+        found = evidence_of("succeeded", calls)
+        if len(calls) != charged or sum(found.totals.values()) != charged:
+            raise Finding("record", "calls that were charged are missing, or others are there")
+        for record in calls:
+            seen = self.fates.get(record.call_id, Fate.unknown)
+            # One that ended it all is no success; that nothing ran need not be told.
+            refused = record.call_id not in self._names and self.outcome is not None
+            if record.fate != seen and not (refused and record.fate is not Fate.succeeded):
+                raise Finding("record", f"{record.fate} where {seen} was seen")
+        shown = [entry["fate"] for entry in found.calls]
+        if shown != sorted(shown, key="succeeded".__eq__):
+            raise Finding("record", "what did not succeed is not shown first")
 
     def note(self, actions: list[Action]) -> None:
         """Enter some actions. Raises Finding for the first that no parent may do."""
@@ -60,6 +111,8 @@ class Books:
             raise Finding("dispatch", "an operation that is not granted")
         if action.call_id in self._names:
             raise Finding("dispatch", "a call twice")
+        if self._saves and not self._around.unsaved and action.call_id not in self._saved:
+            raise Finding("record", "a call runs before it is on record")
         self._names[action.call_id] = action.operation
         self.open.add(action.call_id)
         costs = [MODEL[name] for name in self._names.values()]
@@ -83,6 +136,8 @@ class Books:
         if CANARY.encode() in data and not self.told_openly:
             raise Finding("canary", "in a reply")
         self._answered.add(frame["call_id"])
+        if not frame["ok"] and frame["call_id"] not in self._names:
+            self.fates[frame["call_id"]] = Fate.failed
         if frame["ok"]:
             size = size_of(frame["value"], self._policy["value_depth"])
             self._delivered += size

@@ -1,31 +1,38 @@
-"""Scripts for a parent: seeds and mutations, pure functions of their seed."""
+"""Scripts for a parent: made at random and mutated, pure functions of their seed."""
 
 from __future__ import annotations
 
 import json
+import re
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
-
-from codemode_spec.tables import load_tables
-from codemode_spec.vectors import load_vectors
 
 from codemode_fuzz import legal
 from codemode_fuzz.faults import FAULTS
 from codemode_fuzz.parent.books import CANARY
 from codemode_fuzz.parent.catalogue import NAMES
 from codemode_fuzz.parent.prophet import INVOCATION, METHODS
-from codemode_fuzz.parent.script import EVENTS, LINE_FEED, PROFILES, SMALL, small
+from codemode_fuzz.parent.script import EVENTS, LINE_FEED, SMALL, header, small
 from codemode_fuzz.spelling import spell
 from codemode_fuzz.splicing import splice
 from codemode_fuzz.value.making import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from codemode_fuzz.legal import Frame
 
 _MOST_LINES: Final = 24
-_VALUES: Final = {1: "5", 2: "10", 3: "100"}
+_ROOM: Final = (0, 39, 40, 100, 150, 250, 1000)
+_ASKED_ABOUT: Final = (
+    *(
+        b'{"denied":1}',
+        b"null",
+        b'{"n":1,"path":"(SELECT"}',
+        b'{"n":1,"path":"( s elect"}',
+        b'["denied"]',
+    ),
+    *(b'"denied"', b'{"(sel ect":1}', b'{"denied":"(select"}', b'{"n":7,"path":"select("}'),
+)
+_ARGUMENTS: Final = re.compile(rb'(?<="arguments":)\{"n":\d\}')
 _LIMIT_OF: Final = {
     "cpu_time_exceeded": "cpu_time_ms",
     "deadline_exceeded": "wall_time_ms",
@@ -68,6 +75,8 @@ def script(rng: Random) -> bytes:
     lines += [step(rng, calls) for _ in range(rng.choice((0, 1, 1, 2)))]
     if rng.random() < 0.15:
         _join(rng, lines)
+    if rng.random() < 0.3:
+        _widen(rng, lines)
     return b"\n".join(lines)
 
 
@@ -107,8 +116,12 @@ def _entry(rng: Random) -> Frame:
     return {"operation": name, "arguments": arguments}
 
 
-def _identifier(rng: Random, expected: int) -> int:
-    return expected + rng.choice((-1, 1, 7)) if rng.random() < 0.03 else expected
+def _identifier(rng: Random, expected: int) -> Any:
+    """The id that is expected; seldom another one, or the same in another type."""
+    if rng.random() >= 0.04:
+        return expected
+    others = expected - 1, expected + 1, expected + 7
+    return rng.choice((*others, bool(expected), float(expected), str(expected)))
 
 
 def result(rng: Random, policy: dict[str, Any]) -> Frame:
@@ -153,6 +166,8 @@ def step(rng: Random, calls: int) -> bytes:
         return b"T%d" % rng.choice((1, limit - 1, limit, limit + 1, limit + 300))
     if choice == 9:
         return b"w" + rng.choice((b"{", b'{"type":', b"\xff", b" ", b"\r", b"}"))
+    if choice == 10 and rng.random() < 0.15:
+        return b"U"
     if choice == 10 and rng.random() < 0.1:
         return b"B%d" % rng.choice((1, 73_727, 73_728, 73_729))
     return b"E" + rng.choice(EVENTS).encode()
@@ -186,8 +201,10 @@ def mutate_script(data: bytes, max_size: int, seed: int) -> bytes:
 def _change(rng: Random, lines: list[bytes]) -> None:
     at = rng.randrange(len(lines)) if lines else 0
     calls = sum(line.startswith(b"W") and b"host_call" in line for line in lines[:at])
-    choice = rng.randrange(9)
-    if choice == 8:
+    choice = rng.randrange(10)
+    if choice == 9:
+        _widen(rng, lines)
+    elif choice == 8:
         _join(rng, lines)
     elif choice == 0 and lines:
         del lines[at]
@@ -205,6 +222,23 @@ def _change(rng: Random, lines: list[bytes]) -> None:
         _split(rng, lines, at)
     else:
         lines.insert(at, step(rng, calls))
+
+
+def _widen(rng: Random, lines: list[bytes]) -> None:
+    """Something else around the parent, and arguments that make a difference there."""
+    told = header(lines.pop(0)[1:]) if lines and lines[0].startswith(b"P") else {}
+    said = {name: value for name, value in told.items() if not isinstance(value, dict | list)}
+    for name in ("filtered", "hooks", "terminal", "unsaved", "counted"):
+        if rng.random() < 0.4:
+            said[name] = rng.random() < 0.7
+    if rng.random() < 0.6:
+        said["history"] = rng.choice(_ROOM)
+        said.setdefault("profile", "inline-sync")
+    for at, line in enumerate(lines):
+        if line.startswith(b"W") and rng.random() < 0.5:
+            parts = _ARGUMENTS.split(line)
+            lines[at] = parts[0] + b"".join(rng.choice(_ASKED_ABOUT) + part for part in parts[1:])
+    lines.insert(0, b"P" + json.dumps(said).encode())
 
 
 def _split(rng: Random, lines: list[bytes], at: int) -> None:
@@ -229,140 +263,3 @@ def _line(rng: Random, frame: Frame) -> bytes:
     if rng.random() < 0.06:
         return b"W" + FAULTS[rng.choice(sorted(FAULTS))](rng, frame).replace(b"\n", b" ")
     return b"W" + spell(frame, rng if rng.random() < 0.1 else None).replace(b"\n", b" ")
-
-
-def script_seeds() -> dict[str, bytes]:
-    """The traces of the model that a parent takes, and scripts made at random."""
-    seeds: dict[str, bytes] = {}
-    for vector in load_vectors("traces")["vectors"]:
-        if vector["end"] == "parent":
-            said = {"profile": vector["profile"], **vector["policy"]}
-            lines = [b"P" + json.dumps(said).encode(), *_steps(vector)]
-            seeds[f"trace-{vector['id'].replace('.', '-')}"] = b"\n".join(lines)
-    for name, steps in _crafted():
-        seeds[f"crafted-{name}"] = b"\n".join(steps)
-    for number in range(80):
-        seeds[f"made-{number:02}"] = script(Random(f"script {number}"))
-    return seeds
-
-
-def _crafted() -> Iterator[tuple[str, list[bytes]]]:
-    """What a worker may do that chance does seldom."""
-    called = b"W" + spell(call(Random(0), 1) | {"operation": "list_all", "arguments": {}})
-    ended = b"W" + spell(_ended(value=1))
-    yield "redacted", [called, b"A1 " + json.dumps({"last_error": CANARY, "n": 1}).encode(), ended]
-    inner = {"cache": {"error": CANARY, "n": 1}}
-    yield "redacted-inside", [called, b"A1 " + json.dumps(inner).encode(), ended]
-    yield "calls-after-the-end", [called + LINE_FEED + b"{}" + LINE_FEED + called[1:]]
-    yield "two-results", [ended + LINE_FEED + ended[1:]]
-    yield "result-and-a-part", [b"w" + ended[1:] + LINE_FEED + b"{"]
-    yield "result-and-a-call", [ended + LINE_FEED + called[1:], b"Eexit_zero"]
-    yield "another-invocation", [ended.replace(b'"invocation_id":1', b'"invocation_id":2')]
-    yield "no-value", [b"W" + spell(_ended())]
-    yield "no-value-where-legal", [b'P{"absent":true}', b"W" + spell(_ended()), b"Eexit_zero"]
-    yield "late", [called, b"T2000", b"A1 1", called.replace(b'"call_id":1', b'"call_id":2'), ended]
-    yield "odd", [called, b'A1 {"@odd":"cycle"}', ended, b"Eexit_zero"]
-    yield "no-turn", [called, b"Q1", ended, b"Eexit_zero"]
-    write = b"W" + spell(call(Random(0), 1) | {"operation": "write", "arguments": {}})
-    yield (
-        "read-only",
-        [b'P{"readonly":true}', write, called.replace(b'"call_id":1', b'"call_id":2')],
-    )
-    entries = [{"operation": "read", "arguments": {"n": n}} for n in (-1, 1, -1)]
-    batched = {"type": "host_batch", "invocation_id": INVOCATION, "call_id": 1, "calls": entries}
-    head = b'P{"profile":"inline-sync"}'
-    yield "batch-refused-in-part", [head, b"W" + spell(batched), b"A2 1", ended, b"Eexit_zero"]
-    write_too = {
-        **batched,
-        "calls": [{**entries[1], "operation": name} for name in ("write", "read")],
-    }
-    readonly = b'P{"profile":"inline-sync","readonly":true}'
-    yield "batch-read-only", [readonly, b"W" + spell(write_too), b"A2 1", ended, b"Eexit_zero"]
-    yield "batch-late", [head, b"W" + spell(write_too), b"T2000", b"A1 1", ended]
-    yield "batch-fails", [head, b"W" + spell(write_too), b"F1", b"A2 1", ended, b"Eexit_zero"]
-    report = spell({"type": "progress", "invocation_id": INVOCATION, "current": 1})
-    many = LINE_FEED.join([report] * (load_tables().progress.most + 1))
-    yield "too-many-reports", [b'P{"profile":"worker-rpc"}', b"W" + many, ended]
-    spent = {"code": "cpu_time_exceeded", "limit": SMALL["cpu_time_ms"]}
-    claimed = b"W" + spell(_ended(error=spent))
-    for number, profile in enumerate(PROFILES):
-        policy = b"P" + json.dumps({"profile": profile}).encode()
-        for word, steps in ("early", []), ("used", [b"T%d" % (SMALL["cpu_time_ms"] + 1)]):
-            yield f"processor-{word}-{number}", [policy, *steps, claimed, b"Eexit_zero"]
-    for number, error in enumerate(
-        (
-            {"code": "code_rejected", "reason": "uncaught", "detail": "a\x1b\n\u202eb"},
-            {"code": "code_rejected", "reason": "syntax", "line": 1, "column": 2, "detail": "x"},
-            {"code": "unknown_method", "suggestion": "listAll"},
-            {"code": "unknown_method", "suggestion": "secret"},
-            {"code": "invalid_arguments", "operation": "read", "measured": 80_000, "limit": 73_728},
-            {"code": "invalid_arguments", "measured": 80_000, "limit": 5},
-            {"code": "operation_failed", "operation": "list_all"},
-        )
-    ):
-        yield f"claim-{number}", [called, b"F1", b"W" + spell(_ended(error=error)), b"Eexit_zero"]
-
-
-def _ended(**content: Any) -> Frame:
-    ok = "error" not in content
-    present = "value" in content
-    frame: Frame = {"type": "result", "invocation_id": INVOCATION, "ok": ok}
-    return frame | {"value_present": present, **content}
-
-
-def _steps(vector: dict[str, Any]) -> Iterator[bytes]:
-    if vector["steps"][0]["event"] != "execute_sent":
-        yield b"S"
-    for number, part in enumerate(vector["steps"]):
-        event, given = part["event"], part.get("given", {})
-        if event == "time_up":
-            yield b"T%d" % (SMALL["wall_time_ms"] + 100_000)
-        elif event == "cpu_time_up":
-            yield b"T%d" % (SMALL["cpu_time_ms"] + 1)
-        elif event == "answer":
-            yield _answered(given)
-        elif event in EVENTS:
-            if number or event != "execute_sent":
-                yield b"E" + event.encode()
-        elif event == "oversized":
-            yield b"B73729"
-        else:
-            yield b"W" + _written(event, given)
-
-
-def _answered(given: dict[str, Any]) -> bytes:
-    if given.get("fault") == "failed":
-        return b"F%d" % given["call_id"]
-    value = "NaN" if "fault" in given else _VALUES[given["size"]]
-    return b"A%d %s" % (given["call_id"], value.encode())
-
-
-def _written(event: str, given: dict[str, Any]) -> bytes:
-    frame: Frame = {"type": event, "invocation_id": INVOCATION}
-    if event == "host_call":
-        arguments = {"n": 1 if given.get("valid", True) else "1"}
-        frame |= {"call_id": given["call_id"], "operation": given["operation"]}
-        frame["arguments"] = arguments
-    elif event == "host_batch":
-        calls = [
-            {
-                "operation": one["operation"],
-                "arguments": {"n": 1 if one.get("valid", True) else "1"},
-            }
-            for one in given["calls"]
-        ]
-        frame |= {"call_id": given["call_id"], "calls": calls}
-    elif event == "progress":
-        frame["current"] = 1
-    elif event == "result":
-        present, error = given.get("present", False), given.get("error")
-        frame |= {"ok": error is None, "value_present": present}
-        if present:
-            frame["value"] = int(_VALUES[given["size"]])
-        if error is not None:
-            frame["error"] = error
-    elif event == "unknown":
-        frame["type"] = "mystery"
-    elif event == "malformed":
-        return b"{}"
-    return spell(frame)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from codemode_reference.actions import Closed, Dispatch, End, Progress, Settled, Write
 from codemode_reference.codes import Code
 from codemode_reference.errors import Failure, Success
+from codemode_reference.evidence import Fate
+from codemode_reference.records import Keeping
 from codemode_reference.rules import frame_rules
 from codemode_reference.session import Session
 from codemode_spec.model import terms
@@ -16,7 +18,7 @@ from codemode_spec.tables import load_tables
 from codemode_fuzz import reading
 from codemode_fuzz.finding import Finding
 from codemode_fuzz.parent.books import CANARY, Books
-from codemode_fuzz.parent.catalogue import READ_ONLY, REFERENCE, redacted
+from codemode_fuzz.parent.catalogue import redacted, reference
 from codemode_fuzz.parent.prophet import INVOCATION, Prophet, Reported, Said
 from codemode_fuzz.parent.script import PROFILES, Script, Step, read
 from codemode_fuzz.value.building import build
@@ -26,22 +28,25 @@ if TYPE_CHECKING:
 
     from codemode_reference.actions import Action
 
-Made: TypeAlias = Callable[[Script], Session]
+Made: TypeAlias = Callable[[Script, Keeping], Session]
 _ENDPOINT: Final = load_tables().endpoints["parent"]
 _RULES: Final = {name: frame_rules(load_tables(), one) for name, one in PROFILES.items()}
-_NOT_IN_THE_MODEL: Final = ("line", "column", "detail", "suggestion", "pattern")
+_NOT_IN_THE_MODEL: Final = ("line", "column", "detail", "suggestion")
 _STARTS: Final = Step("E", data=b"execute_sent")
 _ANSWERS: Final = ("A", "F", "Q")
 
 
-def session(script: Script) -> Session:
+def session(script: Script, keeping: Keeping | None = None) -> Session:
     """The parent under test; a test puts a broken one in its place."""
-    rules = _RULES[script.profile]
-    if script.absent:
-        alternatives = {**rules["alternatives"], "undefined_result": "absent"}
-        rules = {**rules, "alternatives": alternatives}
-    catalogue = READ_ONLY if script.readonly else REFERENCE
-    return Session(INVOCATION, script.policy, catalogue, _ENDPOINT, rules)
+    rules, around = _RULES[script.profile], script.around
+    alternatives = {
+        **rules["alternatives"],
+        "undefined_result": "absent" if around.absent else "reject",
+        "exhaustion": "terminal" if around.terminal else "catchable",
+    }
+    rules = {**rules, "alternatives": alternatives}
+    catalogue = reference(readonly=around.readonly, filtered=around.filtered)
+    return Session(INVOCATION, script.policy, catalogue, _ENDPOINT, rules, keeping)
 
 
 def check_parent(data: bytes, made: Made = session) -> None:
@@ -52,15 +57,14 @@ def check_parent(data: bytes, made: Made = session) -> None:
         walk.take(_STARTS)
     for step in script.steps:
         walk.take(step)
+    walk.over()
 
 
 class _Walk:
     def __init__(self, script: Script, made: Made) -> None:
-        self._parent = made(script)
-        self._prophet = Prophet(
-            script.profile, script.policy, absent=script.absent, readonly=script.readonly
-        )
-        self._books = Books(script.policy)
+        self._books = Books(script)
+        self._parent = made(script, self._books.keeping())
+        self._prophet = Prophet(script)
         self._waiting: set[int] = set()
         self._started = False
 
@@ -79,7 +83,7 @@ class _Walk:
         for action in found:
             if isinstance(action, Dispatch):
                 self._waiting.add(action.call_id)
-                self._parent.dispatched(action.call_id)
+                self._books.warned(self._parent.dispatched(action.call_id))
             if isinstance(action, Settled | End):
                 self._books.open.clear()
         told, wanted = _told(found), [_said(action) for action in expected]
@@ -87,6 +91,13 @@ class _Walk:
             raise Finding("model", f"{_kinds(told)} where the model says {_kinds(wanted)}")
         if self._parent.ended != self._prophet.ended:
             raise Finding("model", "it has ended and the model has not, or the reverse")
+        over = self._prophet.ended or self._prophet.settled
+        if not over and self._parent.waiting != self._prophet.waiting:
+            raise Finding("model", "it waits for an answer and the model does not, or the reverse")
+
+    def over(self) -> None:
+        """Nothing more happens: the records of the parent are what was seen of each call."""
+        self._books.judge(self._parent.calls, self._prophet.charged)
 
     def _happens(self, step: Step) -> bool:
         """Whether a caller does this: one answer to each call, and nothing after the end."""
@@ -100,6 +111,8 @@ class _Walk:
         if step == _STARTS:
             first, self._started = not self._started, True
             return first
+        if step.letter == "U" and "cpu_time_ms" not in self._prophet.rules.policy:
+            return False
         return step.letter == "E" or (step.letter != "T" and self._books.outcome is None)
 
     def _done(self, step: Step) -> list[Action]:
@@ -113,17 +126,26 @@ class _Walk:
                 return parent.receive(b" " * step.number, elapsed)
             case "E":
                 return parent.event(step.data.decode())
+            case "U":
+                return parent.used_up()
             case "A":
                 self._books.open.discard(step.number)
+                self._books.fates[step.number] = Fate.succeeded
                 value = build(step.data)
                 seen = redacted(parent.calls[step.number - 1].operation, value)
                 self._books.told_openly |= CANARY in repr(seen)
                 return parent.answer(step.number, value, elapsed)
             case "F":
-                self._books.open.discard(step.number)
+                self._failed(step.number)
                 return parent.fail(step.number, elapsed)
-        self._books.open.discard(step.number)
+        self._failed(step.number)
         return parent.fail(step.number, elapsed, Code.server_host_operations_limit)
+
+    def _failed(self, call_id: int) -> None:
+        self._books.open.discard(call_id)
+        late = self._prophet.elapsed_ms > self._prophet.rules.policy["wall_time_ms"]
+        if not (self._parent.ended or self._parent.settled or late):
+            self._books.fates[call_id] = Fate.failed
 
     def _prophesied(self, step: Step) -> Sequence[Said]:
         prophet = self._prophet
@@ -136,6 +158,8 @@ class _Walk:
                 return prophet.hears(b" " * step.number)
             case "E":
                 return prophet.event(step.data.decode())
+            case "U":
+                return prophet.used_up()
             case "A":
                 return prophet.answers(step.number, build(step.data))
             case "F":

@@ -21,7 +21,7 @@ INSTRUMENTED: Final = {
     "parent": _modules(
         "codemode_reference",
         *("session", "calls", "ledger", "claims", "protocol", "evidence", "lines", "frames"),
-        *("strict_json", "values", "arguments", "errors"),
+        *("strict_json", "values", "arguments", "errors", "batch", "records", "history"),
     ),
     "values": _modules("codemode_reference", "values", "strict_json"),
     "policy": _modules("codemode_reference", "policy"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from codemode_fuzz.parent.making import mutate_script, script_seeds
+from codemode_fuzz.parent.making import mutate_script
 from codemode_fuzz.parent.oracle import check_parent
+from codemode_fuzz.parent.seeding import script_seeds
 from codemode_fuzz.targets import Target
 
 TARGET: Final = Target(

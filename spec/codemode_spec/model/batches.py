@@ -46,7 +46,8 @@ def on_batch(rules: Rules, parent: Parent, frame: HostBatch) -> Step:
     entries = tuple(
         plan.Entry(call.operation, rules.operations[call.operation].effect) for call in frame.calls
     )
-    recorded = plan.record(plan.Batch(entries, rules.policy["concurrent_host_calls"]))
+    limit = rules.policy["concurrent_host_calls"]
+    recorded = plan.record(plan.Batch(entries, limit, sequential=rules.hooks))
     kept = 0 if rules.history_bytes is None else _record(frame)
     parent = parent._replace(
         history=parent.history + kept,

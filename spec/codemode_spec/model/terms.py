@@ -31,7 +31,8 @@ class Operation(NamedTuple):
 class Rules:
     """The tables, one policy (every row of the profile with its number) and the alternatives.
 
-    `history_bytes` is what the durable history can hold, or None where none is kept.
+    `history_bytes` is what the durable history can hold, or None where none is kept; with `hooks`
+    something sees each call before it runs, so that those of a batch run one at a time.
     """
 
     tables: Tables
@@ -41,6 +42,7 @@ class Rules:
     operations: Mapping[str, Operation] = field(default_factory=dict)
     readonly: bool = False
     history_bytes: int | None = None
+    hooks: bool = False
 
     @property
     def terminal(self) -> bool:
