@@ -199,7 +199,7 @@ def test_what_was_red_and_passes_by_chance_is_put_again(plan: Plan) -> None:
 
 
 def test_what_was_red_is_withdrawn_after_repeated_greens(plan: Plan) -> None:
-    """A case that passes each time catches this mutant no more; one that was not red is put once."""
+    """A case that passes each time catches it no more; one that was not red is put once."""
     harmless = Patch("session.py", 'value = frame["value"]\n', 'value = (frame["value"])\n')
     known = {"ret.planted": ("ret.value.zero",)}
     plan = dataclasses.replace(plan, known=known, sample=0)

@@ -41,7 +41,9 @@ class Matrix:
             )
             name = others = ""
         for case in result.withdrawn:
-            self._say(f"  WITHDRAWN {result.mutant.name}: {case} was red, and passed {GREENS} times")
+            self._say(
+                f"  WITHDRAWN {result.mutant.name}: {case} was red, and passed {GREENS} times"
+            )
         for problem in result.problems:
             self._say(f"  SURVIVES {result.mutant.name}: {for_terminal(problem)}")
 

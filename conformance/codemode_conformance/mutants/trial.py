@@ -37,8 +37,8 @@ QUICK_SAMPLE: Final = 5
 """How many unrelated cases are put to a mutant unless more are asked for."""
 
 GREENS: Final = 3
-"""So often in a row a case that is recorded as red has to pass before the record is withdrawn: once,
-it may by chance."""
+"""So often in a row a case that is recorded as red has to pass before the record is withdrawn:
+once, it may by chance."""
 
 PASSING: Final = (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.UNTESTABLE)
 
