@@ -375,7 +375,8 @@ class Trial:
         found += [(HOST_PATH, "raw")] if HOST_PLACE.search(data) else []
         self._written += [CanaryHit(*hit, "a frame to the worker") for hit in found]
         ended = run.end is End.VALUE or (run.outcome or {}).get("category") == "protocol"
-        if ended and isinstance(run.spec.script, list) and not self._rig.started:
+        came = self._rig.started or self._rig.reused
+        if ended and isinstance(run.spec.script, list) and not came:
             raise FaultError("adapter", "the run ended, and ${worker} was not started")
 
     def _add(self, spec: RunSpec, session: int, options: Mapping[str, Any]) -> LiveRun:

@@ -175,6 +175,40 @@ def test_what_no_mutant_has_shown_comes_first_and_leaves(plan: Plan) -> None:
     assert unshown == {"ret.value.null", "tim.sync-loop"}
 
 
+SOMETIMES = Patch(
+    "session.py",
+    'value = frame["value"]\n',
+    """value = frame["value"]
+        from pathlib import Path
+
+        seen = Path(__file__).with_name("seen")
+        if value == 0 and type(value) is int:
+            value = None if seen.exists() else value
+            seen.touch()
+""",
+)  # the first zero of all processes arrives, the others are null
+
+
+def test_what_was_red_and_passes_by_chance_is_put_again(plan: Plan) -> None:
+    """So that a fault which shows in some processes only goes on being caught."""
+    known = {"ret.planted": ("ret.value.zero",)}
+    plan = dataclasses.replace(plan, known=known, sample=0)
+    result = run(made(SOMETIMES), plan)
+    assert result.red == {"ret.value.zero": ["value"]}
+    assert (result.withdrawn, result.problems) == ([], [])
+
+
+def test_what_was_red_is_withdrawn_after_repeated_greens(plan: Plan) -> None:
+    """A case that passes each time catches it no more; one that was not red is put once."""
+    harmless = Patch("session.py", 'value = frame["value"]\n', 'value = (frame["value"])\n')
+    known = {"ret.planted": ("ret.value.zero",)}
+    plan = dataclasses.replace(plan, known=known, sample=0)
+    result = run(made(harmless), plan)
+    assert result.withdrawn == ["ret.value.zero"]
+    assert len(result.related) > 1
+    assert result.problems == ["no case of CM-RET-001 fails in value"]
+
+
 def test_the_worker_role_keeps_its_program_and_has_the_fault(plan: Plan) -> None:
     """The first start makes it from the changed sources, the others use it."""
     ending = Patch("worker.py", "    worker.linger()\n    _leave(0)\n", "    _leave(1)\n")
@@ -334,14 +368,27 @@ def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
     later = Result(mutant, SPECIFICATION.cases, red={"ret.value.false": ["value"]})
     both = json.loads(record.text(again, [later], mutants, SPECIFICATION))["mutants"]
     assert set(both[mutant.name]["red"]) == {"ret.value.false", "ret.value.zero"}
-    asked = Result(mutant, SPECIFICATION.cases, related=["ret.value.zero"])
-    assert json.loads(record.text(again, [asked], mutants, SPECIFICATION))["mutants"] == {
+    withdrawn = Result(mutant, SPECIFICATION.cases, withdrawn=["ret.value.zero"])
+    assert json.loads(record.text(again, [withdrawn], mutants, SPECIFICATION))["mutants"] == {
         mutant.name: {"digest": mutant.digest, "unrelated": [3, 3], "red": {}}
     }
     assert record.read(tmp_path / "none.json").mutants == {}
     smaller = Result(mutant, SPECIFICATION.cases, red={"ret.value.zero": ["value"]}, others=["b"])
     kept = json.loads(record.text(again, [smaller], mutants, SPECIFICATION))["mutants"]
     assert kept[mutant.name]["unrelated"] == [3, 3]
+
+
+def test_a_catch_is_not_lost_in_a_run_that_does_not_repeat_it() -> None:
+    """Neither what passed once nor an outcome that hides the layer takes it away."""
+    mutant = made(NULL)
+    shown = record.Shown(mutant.digest, {"ret.value.zero": ["value"]}, 3, 3)
+    digest = SPECIFICATION.digests["ret.value.zero"][: record.DIGITS]
+    known = record.Record({mutant.name: shown}, {"ret.value.zero": digest})
+    passed = Result(mutant, SPECIFICATION.cases, related=["ret.value.zero"])
+    hidden = dataclasses.replace(passed, red={"ret.value.zero": ["outcome"]})
+    for result, red in ((passed, ["value"]), (hidden, ["value", "outcome"])):
+        told = json.loads(record.text(known, [result], {mutant.name: mutant}, SPECIFICATION))
+        assert told["mutants"][mutant.name]["red"] == {"ret.value.zero": red}
 
 
 # The command
@@ -352,7 +399,7 @@ def test_the_matrix_shows_what_caught_and_what_survived() -> None:
     result = Result(
         made(NULL), SPECIFICATION.cases, red={"ret.value.zero": ["value"]}, passed=["x"]
     )
-    lost = Result(made(NULL), SPECIFICATION.cases, others=["x"])
+    lost = Result(made(NULL), SPECIFICATION.cases, others=["x"], withdrawn=["ret.value.zero"])
     lines: list[str] = []
     matrix = Matrix([result.mutant], lines.append)
     matrix.row(result)
@@ -362,6 +409,7 @@ def test_the_matrix_shows_what_caught_and_what_survived() -> None:
     assert "ret.planted  CM-RET-001   value         1     1/1  ret.value.zero" in printed
     assert "SURVIVES ret.planted: no case of CM-RET-001 fails in value" in printed
     assert "SURVIVES ret.planted: only 0% of unrelated cases pass (not x)" in printed
+    assert "WITHDRAWN ret.planted: ret.value.zero was red, and passed 3 times" in printed
     assert "1 of 2 mutants caught" in printed
 
 

@@ -78,6 +78,7 @@ FAULTS = [
     ("counts", "frm.fresh-ids", "evidence"),
     ("environment", "lif.what-a-worker-gets.environment", "evidence"),
     ("leaves_it", "lif.reaped.broken-frame", "evidence"),
+    ("keeps_it", "lif.process-of-its-own", "evidence"),
 ]
 
 

@@ -71,7 +71,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--write",
         action="store_true",
-        help="record which cases turned red, in the place of what was recorded of these mutants",
+        help="record which cases turned red; what was recorded of another version of a mutant or "
+        "case goes, and so does a case that now passes each of several times",
     )
     parser.add_argument(
         "--stale",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from codemode_conformance.escape import for_terminal
-from codemode_conformance.mutants.trial import LEAST_PASSING, counted
+from codemode_conformance.mutants.trial import GREENS, LEAST_PASSING, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +40,10 @@ class Matrix:
                 f"{others:>6}  {told}"
             )
             name = others = ""
+        for case in result.withdrawn:
+            self._say(
+                f"  WITHDRAWN {result.mutant.name}: {case} was red, and passed {GREENS} times"
+            )
         for problem in result.problems:
             self._say(f"  SURVIVES {result.mutant.name}: {for_terminal(problem)}")
 

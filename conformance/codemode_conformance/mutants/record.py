@@ -102,15 +102,21 @@ def text(
     mutants: Mapping[str, Mutant],
     specification: Specification,
 ) -> str:
-    """The record with these results; mutants that are gone go, and so does what is asked anew."""
+    """The record with these results. Mutants that are gone go, and so does what was withdrawn.
+
+    What was red stays so as long as neither the mutant nor the case has changed: one run in which a
+    case passed, or could not be judged, does not undo what another has shown.
+    """
     fresh = {result.mutant.name: result for result in results}
     entries: dict[str, Any] = {}
     for name, mutant in sorted(mutants.items()):
         red = record.current(mutant, specification)
         if name in fresh:
             one = fresh[name]
-            asked = {*one.related, *one.passed, *one.others}
-            red = {case: red[case] for case in red if case not in asked} | one.red
+            for case in one.withdrawn:
+                red.pop(case, None)
+            for case, layers in one.red.items():
+                red[case] = list(dict.fromkeys([*red.get(case, ()), *layers]))
             passing, unrelated = _sample(one, record.mutants.get(name))
         elif red:
             passing, unrelated = record.mutants[name].passing, record.mutants[name].unrelated

@@ -36,6 +36,10 @@ LEAST_PASSING: Final = 0.8
 QUICK_SAMPLE: Final = 5
 """How many unrelated cases are put to a mutant unless more are asked for."""
 
+GREENS: Final = 3
+"""So often in a row a case that is recorded as red has to pass before the record is withdrawn:
+once, it may by chance."""
+
 PASSING: Final = (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.UNTESTABLE)
 
 
@@ -65,7 +69,8 @@ class Plan:
 class Result:
     """What came of one mutant: which layers of which of the `cases` were red, what else was asked.
 
-    `fault` says why it was not tried at all.
+    `withdrawn` were red before and have passed each of GREENS times. `fault` says why it was not
+    tried at all.
     """
 
     mutant: Mutant
@@ -74,6 +79,7 @@ class Result:
     related: list[str] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
+    withdrawn: list[str] = field(default_factory=list)
     fault: str | None = None
     seconds: float = 0.0
 
@@ -139,9 +145,9 @@ def _put(mutant: Mutant, plan: Plan, copy: Copy, result: Result) -> None:
             wanted = mutant.pairs if case.id in plan.unshown else result.missed
             if plan.whole or any(shows(case, case.requirements, *pair) for pair in wanted):
                 result.related.append(case.id)
-                _judge(bench, role, case, result)
+                _put_case(case, plan, bench, role, result)
         for case in _unrelated(mutant, plan, asked):
-            passed = _judge(bench, role, case, result) in PASSING
+            passed = _put_case(case, plan, bench, role, result) in PASSING
             (result.passed if passed else result.others).append(case.id)
     if copy.unread:
         result.fault = f"nothing has read {', '.join(copy.unread)}: the fault was never there"
@@ -206,6 +212,22 @@ def _unrelated(mutant: Mutant, plan: Plan, asked: list[Case]) -> list[Case]:
         return hashlib.sha256(f"{mutant.name} {case.id}".encode()).digest()
 
     return sorted(short, key=order)[: plan.sample]
+
+
+def _put_case(case: Case, plan: Plan, bench: Bench, role: Role, result: Result) -> Verdict:
+    """Judge one case; again, in a process of its own, if it was red before and passes."""
+    verdict = _judge(bench, role, case, result)
+    if case.id not in plan.known.get(result.mutant.name, ()):
+        return verdict
+    greens = 0
+    while verdict is Verdict.PASS:
+        greens += 1
+        if greens == GREENS:
+            result.withdrawn.append(case.id)
+            break
+        role.restart()
+        verdict = _judge(bench, role, case, result)
+    return verdict
 
 
 def _judge(bench: Bench, role: Role, case: Case, result: Result) -> Verdict:

@@ -28,6 +28,7 @@ PATIENCE_SECONDS: Final = 4.0
 """How long a killed worker may still be there: `reap_ms`, and as long again on a slow machine."""
 
 _LOOK_SECONDS: Final = 0.02
+_RAN_BEFORE: Final = "a process that had run before"
 
 
 class Rig:
@@ -61,6 +62,11 @@ class Rig:
     def started(self) -> bool:
         """Whether the command was started since its script was set."""
         return bool(self._starts())
+
+    @property
+    def reused(self) -> bool:
+        """Whether a worker of an earlier script was given the program of this one."""
+        return not self.started and any(one.kind == "execute" for one in self.frames())
 
     def be_healthy(self) -> None:
         """From now on the worker takes its frame and gives `healthy_value`."""
@@ -103,7 +109,7 @@ class Rig:
         """What the last worker was given, and what is left of it; waits until all is gone."""
         started = self._starts()
         if not started:
-            return ()
+            return (_fact("fresh", None, _RAN_BEFORE),) if self.reused else ()
         first = started[0]
         if "started" not in first:
             names = ("fresh", "gone", "empty_environment", "three_descriptors")
@@ -111,7 +117,7 @@ class Rig:
         workers = {(one["pid"], one["started"]) for one in started if "child" not in one}
         used = first["directory"] in self._directories
         found = (
-            _fact("fresh", not workers & self._known, "a process that had run before"),
+            _fact("fresh", not workers & self._known, _RAN_BEFORE),
             _fact("empty_environment", not first["variables"], ", ".join(first["variables"])),
             _fact("three_descriptors", first["descriptors"] == [0, 1, 2], first["descriptors"]),
             _fact("own_directory", not used, "the directory of another run"),

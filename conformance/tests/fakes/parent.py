@@ -61,6 +61,7 @@ class Session:
 
     prelude = "const host = null;"
     number = 0
+    kept = None
 
     def __init__(self):
         self.effective = {}
@@ -74,7 +75,7 @@ class Session:
         Session.number = Session.number + 1 if FAULT == "counts" else random.randrange(1 << 52)
         with tempfile.TemporaryDirectory() as folder:
             env = {"SECRET": "x"} if FAULT == "environment" else {}
-            process = await asyncio.create_subprocess_exec(
+            process = Session.kept or await asyncio.create_subprocess_exec(
                 WORKER,
                 stdin=-1,
                 stdout=-1,
@@ -84,6 +85,7 @@ class Session:
                 limit=LIMIT,
                 start_new_session=True,
             )
+            Session.kept = None
             try:
                 return await asyncio.wait_for(self.speak(process, source, call), SECONDS)
             except (RefusedError, ValueError, TypeError, KeyError):
@@ -91,7 +93,9 @@ class Session:
             except TimeoutError:
                 return failed("time", Exception("late"), error={"code": "deadline_exceeded"})
             finally:
-                if process.returncode is None and FAULT != "leaves_it":
+                if FAULT == "keeps_it" and await lives_on(process):
+                    Session.kept = process
+                elif process.returncode is None and FAULT != "leaves_it":
                     process.kill()
                     await process.wait()
 
@@ -157,6 +161,15 @@ async def reply(frame, call):
         error = {"code": "operation_failed", "operation": frame["operation"]}
         return {"ok": False, "value_present": False, "error": error}
     return {"ok": True, "value_present": True, "value": value}
+
+
+async def lives_on(process):
+    """Whether it has not ended a moment after its last word."""
+    try:
+        await asyncio.wait_for(process.wait(), 1.0)
+    except TimeoutError:
+        return True
+    return False
 
 
 def fault(code):
