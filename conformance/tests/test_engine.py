@@ -278,7 +278,9 @@ def test_a_late_call_and_its_cancellation_are_recorded(
 ) -> None:
     """A call after the outcome stands in the ledger as late."""
     engine = fake_engine({"identity": {"capabilities": ["call_cancelled"]}})
-    case = case_of("late_call", operations=[operation({"never": True})])
+    # What the target said before the next answer has been heard when that comes.
+    then = [{"program": {"javascript": "return 1"}, "expect": [{"outcome": "any"}]}]
+    case = case_of("late_call", operations=[operation({"never": True})], then=then)
     (run,) = engine.run(case).observation.runs
     (call,) = run.late_calls
     assert isinstance(call, Call)
