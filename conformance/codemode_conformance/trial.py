@@ -207,8 +207,7 @@ class Trial:
                 needed.add("op.unstated")
         if case.timed:
             needed.add("host.clock")
-        for entry in (case.data, *case.data.get("then", [])):
-            needed |= {f"options.{name.removesuffix('_ms')}" for name in entry.get("options", {})}
+        needed |= {f"options.{name.removesuffix('_ms')}" for name in case.given_options}
         missing = sorted(needed - self._identity.capabilities)
         if missing:
             raise UnsupportedError(f"the adapter lacks {', '.join(missing)}")

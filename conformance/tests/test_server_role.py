@@ -62,6 +62,16 @@ def test_options_and_fixed_arguments_are_sent_under_their_names(server: Any) -> 
     assert observation.runs[0].deadline_ms == 900
 
 
+def test_the_options_of_a_run_are_sent_as_they_are(server: Any) -> None:
+    """Also where the server has to refuse them; they stand before what a case sets."""
+    role = server(ranges={"options.timeout_ms": {"minimum": 500, "maximum": 1_000}})
+    seen = role.see("options", set={"wall_time_ms": 900}, options={"timeout_ms": 0})
+    assert seen.runs[0].value.value == {"mode": "js", "timeout": 0}
+    assert role.see("return 1", options={"readonly": True}).unsupported == (
+        "the target takes no option readonly"
+    )
+
+
 def test_a_value_outside_of_the_documented_range_is_not_asked(server: Any) -> None:
     """The server would refuse the option, not the program."""
     role = server(ranges={"options.timeout_ms": {"minimum": 500, "maximum": 1_000}})

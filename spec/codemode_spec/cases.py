@@ -180,6 +180,12 @@ class Case:
         return sorted({language for program in self.programs for language in program}) or [""]
 
     @property
+    def given_options(self) -> frozenset[str]:
+        """The names of the options that its runs are given, as `timeout_ms`."""
+        entries = (self.data, *self.data.get("runs", ()), *self.data.get("then", ()))
+        return frozenset(name for entry in entries for name in entry.get("options", {}))
+
+    @property
     def uses_host(self) -> bool:
         """Whether a program of this case makes host calls, so that the prelude is added.
 

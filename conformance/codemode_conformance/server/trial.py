@@ -118,6 +118,9 @@ class Trial:
 
     def _chosen_options(self) -> dict[str, Any]:
         options = {}
+        for name in self._case.given_options:
+            if f"options.{name.removesuffix('_ms')}" not in self._identity.capabilities:
+                raise UnsupportedError(f"the target takes no option {name}")
         for row, value in self._case.set.items():
             option = OPTION_OF_ROW.get(row, "")
             known = f"options.{option.removesuffix('_ms')}" in self._identity.capabilities
@@ -174,17 +177,21 @@ class Trial:
         with_ledger: bool,  # noqa: FBT001
     ) -> Run:
         before, after = self._server.wrap
-        prelude = f"{self._prelude}{LF}" if spec.uses_host and self._prelude else ""
+        uses_prelude = self._prelude and spec.uses_host and not spec.raw
+        prelude = f"{self._prelude}{LF}" if uses_prelude else ""
         program = self._connection.premises.canaries.fill(spec.program)
         names = self._server.arguments
         arguments = {
             **self._server.fixed_arguments,
             names["program"]: before + prelude + program + after,
         }
+        # What a run is given stands as it is: it may be what the server has to refuse.
+        options = {**options, **spec.options}
         for option, value in options.items():
             arguments[names[f"options.{option}"]] = value
         limits = [self._rows.get("wall_time_ms"), options.get("timeout_ms")]
-        deadline = min((limit for limit in limits if isinstance(limit, int)), default=DEADLINE_MS)
+        given = [limit for limit in limits if type(limit) is int and limit > 0]
+        deadline = min(given, default=DEADLINE_MS)
         await self._pace.wait()
         request = await self._connection.call(self._server.tool, arguments)
         forced, label = await self._wait(request, (deadline + self._server.grace_ms) / 1_000)
