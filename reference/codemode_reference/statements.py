@@ -47,6 +47,9 @@ _JUMPS = frozenset(("break", "continue", "debugger"))
 _UNARY = frozenset(("typeof", "void", "delete", "new", "await"))
 _BINARY = frozenset(("in", "instanceof"))
 _PREFIXES = frozenset(("++", "--", "!", "~", "@", "{"))
+_STEPS = frozenset(("++", "--"))
+# What goes on with an operand of the line before, but not with one that was stepped.
+_TRAILERS = frozenset(("(", "[", "`"))
 _OPENERS = frozenset(("(", "[", "{", "`"))
 _CLOSERS = frozenset((")", "]", "}"))
 
@@ -197,7 +200,8 @@ class Reader:
         if kind == NAME:
             return text not in _BINARY
         if kind == PUNCTUATION:
-            return text in _PREFIXES and not (text == "{" and frame.heirs)
+            stepped = frame.word in _STEPS and text in _TRAILERS
+            return stepped or (text in _PREFIXES and not (text == "{" and frame.heirs))
         return kind in (NUMBER, STRING, PRIVATE)
 
     def _complete(self, frame: _Frame) -> None:
@@ -331,7 +335,7 @@ class Reader:
             self._semicolon(frame)
         elif frame.waits == _FUNCTION:
             frame.star = text == "*"
-        elif text not in ("++", "--"):
+        elif text not in _STEPS:
             # Those change nothing, behind an operand or before one.
             self._operator(frame, text)
 
