@@ -299,6 +299,8 @@ class Trial:
                 break
             if spec.advance_ms:
                 channel.advance(sessions[0], spec.advance_ms)
+            if spec.pause_ms:
+                channel.linger(spec.pause_ms / 1_000)
             self._look_at_work(expected)
             seen.then.append(self._add(spec, sessions[0], self._options))
             channel.wait()

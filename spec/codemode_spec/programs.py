@@ -33,7 +33,8 @@ class RunSpec:
     `cancel_after_outcome` that it is once it has ended.
     `script` holds the steps of the other end where the suite plays it: a worker, a parent or a
     client; `kill_after_call` is the call after which the target itself is killed.
-    `options` are those of the run, `advance_ms` how far the scripted clock moves on before it.
+    `options` are those of the run, `advance_ms` how far the scripted clock moves on before it,
+    `pause_ms` how long the suite listens before it.
     """
 
     program: str
@@ -47,6 +48,7 @@ class RunSpec:
     kill_after_call: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     advance_ms: int = 0
+    pause_ms: int = 0
 
 
 def mentions_host(value: Any) -> bool:
@@ -110,6 +112,7 @@ def run_spec(
         kill_after_call=int(entry["kill"].split()[1]) if "kill" in entry else None,
         options=entry.get("options", {}),
         advance_ms=entry.get("advance_ms", 0),
+        pause_ms=entry.get("pause_ms", 0),
     )
 
 

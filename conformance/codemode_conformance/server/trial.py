@@ -109,6 +109,8 @@ class Trial:
             (ready.then, ready.then_expected, self._seen.then),
         ):
             for spec, expected in zip(specs, expectations, strict=True):
+                if spec.pause_ms:
+                    await asyncio.sleep(spec.pause_ms / 1_000)
                 if self._connection.gone is None:
                     runs.append(await self._run(spec, self._options, expected, with_ledger))
         if self._case.after == "healthy":
