@@ -297,10 +297,7 @@ class Trial:
         for spec, expected in zip(ready.then, ready.then_expected, strict=True):
             if self._adapter.gone is not None:
                 break
-            if spec.advance_ms:
-                channel.advance(sessions[0], spec.advance_ms)
-            if spec.pause_ms:
-                channel.linger(spec.pause_ms / 1_000)
+            self._let_time_pass(spec, sessions[0])
             self._look_at_work(expected)
             seen.then.append(self._add(spec, sessions[0], self._options))
             channel.wait()
@@ -313,6 +310,13 @@ class Trial:
         named = {name for e in ready.expected if e for legal in e.any_of for name in legal.canaries}
         if "file" in named and not self._adapter.canaries.intact():
             raise FaultError("surroundings", "the planted file is gone or changed")
+
+    def _let_time_pass(self, spec: RunSpec, session: int) -> None:
+        """What a follow-up wants before it: by the scripted clock, or by the true one."""
+        if spec.advance_ms:
+            self._channel.advance(session, spec.advance_ms)
+        if spec.pause_ms:
+            self._channel.linger(spec.pause_ms / 1_000)
 
     def _check_values(self, ready: ReadyCase) -> None:
         odd = {

@@ -129,7 +129,10 @@ def test_a_second_outcome_that_comes_later_is_listened_for(
 
 def test_a_pause_before_a_program_listens_too(fake_engine: MakeEngine, case_of: MakeCase) -> None:
     """What comes in it was seen before the program that follows is put."""
-    following = {"program": {"javascript": "return 1"}, "expect": [{"outcome": "value", "value": 1}]}
+    following = {
+        "program": {"javascript": "return 1"},
+        "expect": [{"outcome": "value", "value": 1}],
+    }
     late = {"then": [{**following, "pause_ms": 800}]}
     assert first(fake_engine(), case_of("again_later", then=[following])).end is End.VALUE
     assert first(fake_engine(), case_of("again_later", **late)).end is End.TWO_OUTCOMES
