@@ -6,6 +6,7 @@ from collections import Counter
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.tables import load_tables
@@ -36,8 +37,9 @@ class CallRecord:
 
     A call that was refused has failed without being dispatched. One that succeeded with a code gave
     a value that did not reach the program. One that nothing was heard of is unknown, which does not
-    mean that it did nothing. `changed` and `warnings` are what its operation told of itself (see
-    `effects`), `inside` the evidence of programs that it ran.
+    mean that it did nothing. `changed` (paths as they are shown, by what tells them apart) and
+    `warnings` are what its operation told of itself (see `effects`), `inside` the evidence of
+    programs that it ran.
     """
 
     call_id: int
@@ -45,7 +47,7 @@ class CallRecord:
     fate: Fate = Fate.unknown
     dispatched: bool = False
     code: str | None = None
-    changed: list[str] = field(default_factory=list)
+    changed: dict[str | bytes, str] = field(default_factory=dict)
     changed_total: int = 0
     untracked: bool = False
     warnings: list[str] = field(default_factory=list)
@@ -54,10 +56,11 @@ class CallRecord:
 
     def change(self, path: str) -> None:
         """The operation has changed what is at `path`; beyond a bound only the number is kept."""
-        if path not in self.changed:
+        told = _identity(path)
+        if told not in self.changed:
             self.changed_total += 1
             if len(self.changed) < MOST_PATHS:
-                self.changed.append(path[:MOST_CHARACTERS])
+                self.changed[told] = path[:MOST_CHARACTERS]
 
     def warn(self, text: str) -> None:
         """Something that people should know; beyond a bound only the number is kept."""
@@ -73,6 +76,13 @@ class CallRecord:
         if self.inside:
             shown["inside"] = [evidence.to_json() for evidence in self.inside]
         return shown
+
+
+def _identity(path: str) -> str | bytes:
+    """What tells a path from others in bounded space, also where the cut ones are the same."""
+    if len(path) <= MOST_CHARACTERS:
+        return path
+    return sha256(path.encode(errors="surrogatepass")).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +119,10 @@ class Evidence:
 def evidence_of(program: str, records: Sequence[CallRecord]) -> Evidence:
     """What these records come to, at this moment."""
     first = sorted(records, key=lambda record: record.fate == Fate.succeeded)
-    changed = list(dict.fromkeys(path for record in records for path in record.changed))
+    told: dict[str | bytes, str] = {}
+    for record in records:
+        told.update(record.changed)
+    changed = list(told.values())
     warnings = [text for record in records for text in record.warnings]
     beyond = sum(record.changed_total - len(record.changed) for record in records)
     return Evidence(

@@ -47,6 +47,18 @@ def test_failed_and_unknown_calls_come_first_in_a_bounded_preview():
     assert found.totals == {"succeeded": 50, "failed": 1, "unknown": 1}
 
 
+def test_a_long_path_is_one_path_however_often_it_is_told():
+    """Also by two calls; and two that begin alike are two, though they are shown cut."""
+    records = [CallRecord(1, "op"), CallRecord(2, "op")]
+    for record in records:
+        for _ in range(3):
+            record.change("p" * 300)
+    records[1].change("p" * 300 + "q")
+    found = evidence_of("succeeded", records)
+    assert [record.changed_total for record in records] == [1, 2]
+    assert (found.changed, found.changed_total) == (("p" * 256, "p" * 256), 2)
+
+
 def test_paths_and_warnings_are_bounded_and_counted():
     """A record does not grow with what its operation tells."""
     records = [CallRecord(1, "op"), CallRecord(2, "op")]
