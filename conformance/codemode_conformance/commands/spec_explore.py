@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
+from concurrent.futures import ProcessPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,10 +17,12 @@ from codemode_spec.model.searches import spaces
 from codemode_spec.tables import load_tables
 from codemode_spec.vectors import traces
 
+from codemode_conformance.commands.planning import whole
 from codemode_conformance.failures import UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Sequence
 
     from codemode_spec.model.exploration import Space
 
@@ -40,6 +44,13 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help=f"plant a fault, and print a shortest trace that shows it: {', '.join(FAULTS)}",
     )
     parser.add_argument("--space", metavar="NAME", help="search only this space")
+    parser.add_argument(
+        "--jobs",
+        type=lambda text: whole(text, 1, 16),
+        default=1,
+        metavar="N",
+        help="search N spaces at once (default: 1)",
+    )
     parser.add_argument(
         "--write", action="store_true", help="write the trace vectors again (for maintainers)"
     )
@@ -64,8 +75,7 @@ def execute(arguments: argparse.Namespace) -> int:
         )
     started = time.monotonic()
     searched: list[tuple[Space, Explored]] = []
-    for space in chosen:
-        found = explore(space)
+    for space, found in zip(chosen, _found(chosen, arguments.jobs), strict=False):
         searched.append((space, found))
         print(f"{space.name:44} {found.states:8,} states, {found.moves:9,} steps")
         if found.violation is not None:
@@ -75,6 +85,25 @@ def execute(arguments: argparse.Namespace) -> int:
     seconds = time.monotonic() - started
     print(f"{states:,} states in {seconds:.0f} s: every invariant holds, and every state can end")
     return 0 if arguments.space is not None else _complete(searched, write=arguments.write)
+
+
+def _found(chosen: Sequence[Space], at_once: int) -> Iterator[Explored]:
+    """What the spaces have in them, in their order."""
+    if min(at_once, len(chosen)) == 1:
+        yield from map(explore, chosen)
+        return
+    # A search that is interrupted ends by the signal, without a word.
+    quiet = (signal.SIGINT, signal.SIG_DFL)
+    with ProcessPoolExecutor(at_once, initializer=signal.signal, initargs=quiet) as pool:
+        try:
+            yield from pool.map(_search, [space.name for space in chosen])
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _search(name: str) -> Explored:
+    """A space found by its name, in a process of a pool."""
+    return explore(next(space for space in spaces() if space.name == name))
 
 
 def _path() -> Path:
