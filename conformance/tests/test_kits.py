@@ -224,6 +224,16 @@ def test_a_failed_call_reaches_the_target_as_an_error(adapter: Adapter) -> None:
     assert (outcome["native"]["code"], outcome["native"]["message"]) == ("gone", "not there")
 
 
+def test_of_a_very_long_error_text_the_beginning_is_told(adapter: Adapter) -> None:
+    """A program may throw a message of any length; the line stays below its limit."""
+    adapter.run({"do": "fail"})
+    message = "\x01" * 3_000_000
+    outcome = adapter.ask("return", r="r", c=1, ok=False, error={"code": "c", "message": message})
+    told = outcome["native"]["message"]
+    assert 0 < len(told) <= 1_000_000
+    assert set(told) == {"\x01"}
+
+
 def test_presence_is_apart_from_null(adapter: Adapter) -> None:
     """Outcome: null is a value, no value is none; logs are kept."""
     outcome = {"m": "outcome", "r": "r", "ok": True}

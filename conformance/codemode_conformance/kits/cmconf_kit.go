@@ -98,9 +98,19 @@ func Ok(value any, logs ...string) Outcome {
 	return outcome
 }
 
+// mostOfAText is how many bytes of an error's text are told: a program may throw a message of any length.
+const mostOfAText = 1000000
+
+func cut(text string) string {
+	if len(text) > mostOfAText {
+		return strings.ToValidUTF8(text[:mostOfAText], "")
+	}
+	return text
+}
+
 // Failed is the outcome of one that failed, and from Open a refusal; more may hold "error" and "logs".
 func Failed(category string, err error, more Object) Outcome {
-	native := Object{"name": reflect.Indirect(reflect.ValueOf(err)).Type().Name(), "message": err.Error()}
+	native := Object{"name": reflect.Indirect(reflect.ValueOf(err)).Type().Name(), "message": cut(err.Error())}
 	if host, is := err.(*HostError); is {
 		native["code"] = host.Code
 	}

@@ -81,17 +81,18 @@ const wire = (v) => {
   return odd.length ? { present: true, value, odd } : { present: true, value };
 };
 const stackGetter = Object.getOwnPropertyDescriptor(new Error(), "stack").get; // in later versions of Node
+const cut = (text) => String(text).slice(0, 1e6); // a program may throw a message of any length
 const plain = (e, key) => { // other getters, and the traps of a proxy, may be the program's
   for (let o = e; o && !types.isProxy(o); o = Object.getPrototypeOf(o)) {
     const found = Object.getOwnPropertyDescriptor(o, key);
     if (!found) continue;
     const value = found.get && found.get === stackGetter ? e[key] : found.value;
-    return value === undefined || Object(value) === value ? undefined : String(value);
+    return value === undefined || Object(value) === value ? undefined : cut(value);
   }
 };
 const native = (e) => (Object(e) === e
   ? { name: plain(e, "name"), code: plain(e, "code"), message: plain(e, "message"), stack: plain(e, "stack") }
-  : { message: String(e) });
+  : { message: cut(e) });
 /** The outcome of a program that ended with a value; undefined is success without one. */
 export const ok = (value, logs) => ({ ok: true, ...wire(value), logs });
 /** The outcome of one that failed, and from `open` a refusal; `more` may hold `error` and `logs`. */

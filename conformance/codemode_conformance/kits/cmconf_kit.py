@@ -166,10 +166,14 @@ def ok(value: Any = ABSENT, **more: Any) -> dict[str, Any]:
     return {"ok": True, **_wire(value), **more}
 
 
+_MOST_OF_A_TEXT = 1_000_000  # characters of an error's own: a program may throw anything
+
+
 def failed(category: str, error: Any, /, **more: Any) -> dict[str, Any]:
     """Give the outcome of one that failed, or a refusal; `more` may hold `error` and `logs`."""
     own = {name: getattr(error, name, None) for name in ("code", "stack")}
     native = _failure(error) | {name: str(text) for name, text in own.items() if text is not None}
+    native = {name: text[:_MOST_OF_A_TEXT] for name, text in native.items()}
     return {"ok": False, "category": category, "native": native, **more}
 
 
