@@ -1,6 +1,7 @@
 """A target whose every string is hostile to terminals, pages, logs and shells. Standard library.
 
-`HOSTILE` is what it says everywhere; tests import it. One that ran `return 0` leaves processes behind.
+`HOSTILE` is what it says everywhere; tests import it. One that ran `return 0` leaves processes
+behind.
 """
 
 import json
