@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from codemode_conformance import leaving
 from codemode_conformance.cli import main
 from codemode_conformance.observation import End, Health
 from codemode_conformance.report.kinds import KINDS
@@ -110,8 +111,11 @@ def test_each_server_that_was_closed_counts(server: Any, transport: str) -> None
 
 
 @TRANSPORTS
-def test_what_goes_when_its_server_has_gone_is_not_told(server: Any, transport: str) -> None:
-    """It has a moment to do so."""
+def test_what_goes_when_its_server_has_gone_is_not_told(
+    server: Any, monkeypatch: pytest.MonkeyPatch, transport: str
+) -> None:
+    """It has a while to do so."""
+    monkeypatch.setattr(leaving, "LEAVING_SECONDS", 20.0)
     role = server(transport, command=command(transport, "worker"))
     assert role.see("return 1").after is Health.HEALTHY
     role.close()

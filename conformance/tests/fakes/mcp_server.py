@@ -3,7 +3,7 @@
 The arguments are the transport, `stdio` or `http` or `sse`, and a port. `return JSON` answers in
 `structured`, `text JSON` only as text; then there is one verb for each way to misbehave. Further
 arguments are about its end: with `leaves` it starts a process at each call and never looks at it
-again, with `worker` one that goes when it does; with `stays` it does not go when it is asked to.
+again, with `worker` one that goes a moment after it; with `stays` it does not go when it is told.
 """
 
 import http.server
@@ -17,6 +17,7 @@ import threading
 TRANSPORT, PORT, END = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 HOSTILE = "\x1b[31m<b>`|[x](y) ]]>"
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(120)", HOSTILE, "a-worker"]
+WORKER = ["sh", "-c", "cat; sleep 0.3"]
 STARTED = []
 LOCK = threading.Lock()
 CALLS = []
@@ -186,7 +187,7 @@ def _answer(message):
         if "leaves" in END:
             STARTED.append(subprocess.Popen(SLEEPER))
         if "worker" in END:
-            STARTED.append(subprocess.Popen(["cat"], stdin=subprocess.PIPE))
+            STARTED.append(subprocess.Popen(WORKER, stdin=subprocess.PIPE))
         name, arguments = message["params"]["name"], message["params"].get("arguments", {})
         if name == "clear":
             TABLE.clear()
