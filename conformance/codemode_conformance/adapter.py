@@ -14,6 +14,7 @@ from codemode_conformance import messages
 from codemode_conformance.escape import quoted
 from codemode_conformance.failures import StartError
 from codemode_conformance.identity import Identity, identity_of
+from codemode_conformance.leaving import left_by
 from codemode_conformance.lines import Line
 from codemode_conformance.premises import MEBIBYTE, Premises
 from codemode_conformance.process import Caps, Errors, Exited, Flooded, Process, Swollen
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from codemode_conformance.target import Command
     from codemode_conformance.tracing.tracer import Tracer
     from codemode_conformance.transcript import Transcript
-
-STOP_SECONDS: Final = 1.0
-LEAVING_SECONDS: Final = 1.0
-"""How long what it started may run on after it has exited as it was asked to."""
 
 NOISE_LINES: Final = 20
 
@@ -178,13 +175,9 @@ class Adapter:
         """
         try:
             if self.process is not None:
-                before = self.gone
                 self.send({"m": "stop"})
-                until = time.monotonic() + STOP_SECONDS
-                while self.gone is None and time.monotonic() < until:
-                    self.receive(until - time.monotonic())
-                if before is None and self.gone is not None and self.gone.why == "exit":
-                    self.left = self.process.kin.left(LEAVING_SECONDS)
+                if self.gone is None:
+                    self.left = left_by(self.process, self._gone)
         finally:
             self.end()
 
@@ -211,6 +204,10 @@ class Adapter:
     def _running(self) -> Process:
         assert self.process is not None
         return self.process
+
+    def _gone(self, seconds: float) -> str | None:
+        self.receive(seconds)
+        return None if self.gone is None else self.gone.why
 
     def _introduce(self) -> Identity:
         self.send({"m": "hello", "v": messages.VERSION, "key": self._key})

@@ -106,7 +106,8 @@ def _joined(whole: list[Report], cases: list[dict[str, Any]], *, interrupted: bo
     )
     left: Counter[str] = Counter()
     for report in whole:
-        left.update({one["command"]: one["number"] for one in report.get("left", ())})
+        for one in report.get("left", ()):
+            left[one["command"]] += one["number"]
     return {
         **{key: v for key, v in first.items() if key not in ("stopped", "baseline", "left")},
         **({"left": [{"command": c, "number": n} for c, n in left.most_common()]} if left else {}),

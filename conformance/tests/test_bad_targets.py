@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import codemode_spec
 import pytest
 from codemode_conformance import process
-from codemode_conformance.cli import main
 from codemode_conformance.engine import Engine
 from codemode_conformance.running import Bench
 from codemode_conformance.verdicts import Verdict
-from codemode_spec.schemas import problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,33 +70,3 @@ def test_one_that_lies_about_a_limit_fails_where_it_is_tested(installed) -> None
     finding = verdict.layers[0].finding
     assert finding.verdict is Verdict.FAIL
     assert finding.reason in ("no outcome", "past its deadline")
-
-
-@pytest.mark.parametrize("fault", ["leaves_children", "none"])
-def test_what_a_target_leaves_when_it_is_closed_is_told_and_not_judged(
-    installed, tmp_path: Path, capsys, fault: str
-) -> None:
-    """In every report, as text; no case that asks for processes is put to it."""
-    engine = {"command": ["${python}", str(FAKE), fault], "grace_ms": 300}
-    target = installed(engine=engine, claims=CLAIMS).target
-    files = {name: tmp_path / name for name in ("json", "markdown", "html")}
-    reports = [f"--report={name}={file}" for name, file in files.items()]
-    words = ["run", "--target", str(target.file), "--case", "ret.value.zero", *reports]
-    assert main(words) == 0
-    told = {name: file.read_text("utf-8") for name, file in files.items()}
-    told["terminal"] = capsys.readouterr().out
-    report = json.loads(told.pop("json"))
-    assert problems("report", report, "test") == []
-    heading = "Processes that ran on when the target had been closed"
-    if fault == "none":
-        assert "left" not in report
-        assert not [name for name, text in told.items() if heading in text]
-        return
-    (left,) = report["left"]
-    assert left["number"] == 2  # of the program, and of the one after it
-    assert left["command"].endswith("<b>`| a-worker")
-    for text in told.values():
-        assert heading in text
-        assert "a-worker" in text
-        assert "\x1b[31m" not in text
-    assert "<b>`" not in told["html"]

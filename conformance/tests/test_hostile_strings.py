@@ -20,9 +20,8 @@ from codemode_spec.schemas import problems
 
 FAKES = Path(__file__).parent / "fakes"
 sys.path.insert(0, str(FAKES))
-from hostile import HOSTILE  # noqa: E402  found by the line above
+from hostile import HOSTILE, PIECES, VERSION  # noqa: E402  found by the line above
 
-VERSION = HOSTILE.replace("\ud83d", "").replace("\0", "")
 CASES = ["ret.value", "err.throws", "tim.sync-loop", "val.from-operation"]
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u202e\ud800-\udfff]")
 
@@ -94,7 +93,8 @@ def test_no_line_of_a_log_is_a_command(outputs: dict[str, str]) -> None:
     report = json.loads(outputs["json"])
     ill = [c for c in report["cases"] if c["verdict"] in ("fail", "error", "flaky")]
     powers = report["capabilities"]
-    assert len(lines) == len(ill) + 1 + sum(len(powers[x]) for x in ("undeclared", "false_claims"))
+    beside = sum(len(powers[x]) for x in ("undeclared", "false_claims")) + len(report["left"])
+    assert len(lines) == len(ill) + 1 + beside
     for line in lines:
         assert re.match(r"::(error|warning|notice) title=[^:,]*::", line), line
         assert "%0A" not in line.replace("%250A", "")
@@ -172,6 +172,8 @@ def test_xml_and_json_are_whole(outputs: dict[str, str]) -> None:
         assert re.fullmatch(r"[A-Za-z0-9._~/%-]+", uri)
         text = result["message"]["text"]
         assert "](" not in text.replace("\\](", "")
+    for note in sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"]:
+        assert "](" not in note["message"]["text"].replace("\\](", "")
 
 
 def test_markdown_shows_it_in_code_spans_alone(outputs: dict[str, str]) -> None:
@@ -180,6 +182,18 @@ def test_markdown_shows_it_in_code_spans_alone(outputs: dict[str, str]) -> None:
     for piece in ("alert", "@user", "javascript", "touch", "forged", "Heading", "`"):
         assert piece not in rest, piece
     assert rest.count("# ") < 10
+
+
+@pytest.mark.parametrize("kind", ["terminal", *KINDS])
+def test_what_it_left_is_named_in_every_output(outputs: dict[str, str], kind: str) -> None:
+    """By a command line as hostile as the rest: what is said of each output holds for it."""
+    left = [one["command"] for one in json.loads(outputs["json"])["left"]]
+    assert {command.partition("(120) ")[2] for command in left} == set(PIECES)
+    told = outputs[kind]
+    if kind != "json":
+        told = told[told.index("Processes that ran on when the target had been closed") :]
+    for word in ("owned", "onmouseover", "vso", "user"):
+        assert word in told, word
 
 
 def test_the_reproduction_line_is_one_command(outputs: dict[str, str]) -> None:

@@ -119,6 +119,26 @@ def test_an_entry_that_does_not_hold_in_one_shard_is_red_in_the_whole() -> None:
     assert len(whole["baseline"]["problems"]) == 1
 
 
+def test_what_shards_left_is_counted_together() -> None:
+    """The most first; a shard that left nothing says nothing, and no verdict changes by it."""
+    shards = [report(number, 3) for number in (1, 2, 3)]
+    bare = joined(*shards)
+    assert "left" not in bare
+    shards[0]["left"] = [{"command": "a", "number": 2}, {"command": "b\x1b", "number": 1}]
+    shards[2]["left"] = [{"command": "b\x1b", "number": n} for n in (1, 2)]
+    shards[2]["left"].append({"command": "", "number": 1})
+    left = [
+        {"command": "b\x1b", "number": 4},
+        {"command": "a", "number": 2},
+        {"command": "", "number": 1},
+    ]
+    for order in (shards, shards[::-1]):
+        whole = joined(*order)
+        assert problems("report", whole, "whole") == []
+        assert whole.pop("left") == left
+        assert whole == bare
+
+
 def test_an_interrupted_shard_makes_the_whole_interrupted() -> None:
     """What there is of it is shown."""
     whole = joined(report(1), report(2, interrupted=True))

@@ -6,6 +6,7 @@ import json
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import codemode_spec
 import pytest
@@ -92,6 +93,7 @@ def report(role: str = "engine", exit_code: int = 1) -> dict[str, Any]:
         "baseline": {"problems": [problem]},
         "capabilities": {"undeclared": [power], "false_claims": [power]},
         "disputed": [{"case": names[0], "reason": HOSTILE, "link": HOSTILE}],
+        "left": [{"command": HOSTILE, "number": 2}, {"command": "", "number": 1}],
         "cases": cases,
     }
 
@@ -181,3 +183,49 @@ def test_another_reader_sees_a_report_that_miscounts(tmp_path: Path) -> None:
     found = JUnitXml.fromfile(str(path))
     failures = [one for suite in found for case in suite for one in case.result]
     assert found.failures != sum(type(one).__name__ == "Failure" for one in failures)
+
+
+@pytest.mark.parametrize("made", [report, whole])
+def test_what_was_left_is_beside_the_verdicts_and_changes_none(made: Any) -> None:
+    """A property of each JUnit suite with cases, a warning of each SARIF run, an annotation each.
+
+    Without it everything else is the same.
+    """
+    value, bare = made(), made()
+    parts = value.get("roles", [value])
+    for part in bare.get("roles", [bare]):
+        del part["left"]
+    told, others = (json.loads(render("sarif", one))["runs"] for one in (value, bare))
+    for run, other in zip(told, others, strict=True):
+        calls = [one["invocations"][0]["toolExecutionNotifications"] for one in (run, other)]
+        added = [note for note in calls[0] if note not in calls[1]]
+        texts = [note["message"]["text"] for note in added]
+        assert {note["level"] for note in added} <= {"warning"}
+        assert [text.rpartition("judged): ")[2][:3] for text in texts] == (
+            ["2: ", "1: "] if run["results"] else []
+        )
+        assert all("\x1b" not in text and "](" not in text.replace("\\](", "") for text in texts)
+        calls[0][:] = calls[1]
+        assert run == other
+
+    junit = [ET.fromstring(render("junit", one)) for one in (value, bare)]
+    for suite in junit[0].iter("testsuite"):
+        for properties in suite.findall("properties"):
+            found = [one for one in properties if "ran on" in one.get("name", "")]
+            assert [one.get("value", "")[:3] for one in found] == ["2: ", "1: "]
+            assert found[1].get("value") == "1: command line unknown"
+            for one in found:
+                properties.remove(one)
+    assert len(junit[0].findall(".//properties")) > len(parts)
+    assert _written(junit[0]) == _written(junit[1])
+
+    lines, fewer = (render("github", one).splitlines() for one in (value, bare))
+    added = [line for line in lines if line not in fewer]
+    assert [line for line in lines if line not in added] == fewer
+    assert len(added) == 2 * len(parts)
+    assert all(line.startswith("::warning title=Processes that ran on") for line in added)
+
+
+def _written(root: ET.Element) -> str:
+    ET.indent(root)
+    return ET.tostring(root, "unicode")

@@ -51,6 +51,8 @@ def _lines(report: Mapping[str, Any], most: int = MOST, role: str = "") -> Itera
     for title, name in (("undeclared power", "undeclared"), ("false claim", "false_claims")):
         for power in powers.get(name, ()):
             yield _command("warning", title, f"{power['name']}: {power['text']}")
+    for one in report.get("left", ())[: words.MOST_LEFT]:
+        yield _command("warning", words.LEFT, words.left(one))
     told = f"{words.conclusion(report)}; {words.counted(report['totals'])}"
     name = f"cmconf {report['target']['name']} {role}".rstrip()
     yield _command("notice", name, told)

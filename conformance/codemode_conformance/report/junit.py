@@ -79,6 +79,8 @@ def _suite(
     for dispute in report.get("disputed", ()):
         value = f"{dispute['case']}: {dispute['reason']} ({dispute['link']})"
         _element(properties, "property", name="disputed", value=value)
+    for one in report.get("left", ()):
+        _element(properties, "property", name=words.LEFT, value=words.left(one))
     for case in cases:
         _case(suite, place, case)
     _total(suite)

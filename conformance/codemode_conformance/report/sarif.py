@@ -67,11 +67,14 @@ def _run(report: Mapping[str, Any]) -> dict[str, Any]:
     results = [*_results(report), *_beside(report)]
     for result in results:
         result["ruleIndex"] = number[result["ruleId"]]
-    faults = [
+    notes = [
         {"level": "error", "message": _message(f"{case['id']}: {layer.get('reason', '')}")}
         for case in report["cases"]
         for layer in case["layers"]
         if layer["verdict"] == Verdict.ERROR
+    ] + [
+        {"level": "warning", "message": _message(f"{words.LEFT}: {words.left(one)}")}
+        for one in report.get("left", ())
     ]
     return {
         "tool": {"driver": _driver(report, rules)},
@@ -82,7 +85,7 @@ def _run(report: Mapping[str, Any]) -> dict[str, Any]:
             {
                 "executionSuccessful": report["exit_code"] in (0, 1, 4),
                 "exitCode": report["exit_code"],
-                "toolExecutionNotifications": faults,
+                "toolExecutionNotifications": notes,
             }
         ],
         "properties": {name: for_xml(told) for name, told in words.pins(report)}

@@ -18,6 +18,7 @@ from codemode_conformance.report.parts import parts, role_of
 from codemode_conformance.report.words import (
     CONCLUSIONS,
     LEFT,
+    MOST_LEFT,
     NO_CONCLUSION,
     conclusion,
     counted,
@@ -45,7 +46,6 @@ MARKS: Final = {
     Verdict.FLAKY: "~",
 }
 _WORDS: Final = {Verdict.UNSUPPORTED: "not asked", Verdict.UNTESTABLE: "not to be seen"}
-MOST_LEFT: Final = 10
 _NARROWEST: Final = 60
 _WIDEST: Final = 100
 _COLUMNS: Final = (

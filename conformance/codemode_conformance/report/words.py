@@ -29,6 +29,8 @@ MEANING: Final = {
 
 
 LEFT: Final = "Processes that ran on when the target had been closed (not judged)"
+MOST_LEFT: Final = 10
+"""So many command lines are told where there is little room."""
 
 
 def left(one: Mapping[str, Any]) -> str:

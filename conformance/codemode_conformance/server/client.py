@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.cases import WRAPPER
@@ -41,7 +42,10 @@ def told(server: Server) -> Iterator[str]:
 
 
 class ClientTrial:
-    """Puts one case with a scripted client to a server of its own."""
+    """Puts one case with a scripted client to a server of its own.
+
+    `left` counts the command lines of what ran on when that server had exited.
+    """
 
     def __init__(
         self, installed: Installed, server: Server, identity: Identity, case: Case
@@ -52,6 +56,7 @@ class ClientTrial:
         self._case = case
         self._reader = AnswerReader(server.answer)
         self._rows = numbers_of(identity.effective)
+        self.left: Counter[str] = Counter()
 
     def perform(self) -> Attempt:
         """Do it all; faults are part of the observation."""
@@ -89,7 +94,7 @@ class ClientTrial:
             return self._talk(dialogue, premises, steps, may_refuse=start is not None)
         finally:
             if dialogue is not None:
-                dialogue.end()
+                self.left = dialogue.stop()
             premises.close()
 
     def _started(self, command: Command, premises: Premises) -> Dialogue:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import re
+import signal
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +19,7 @@ from pydantic import ValidationError
 
 from codemode_conformance.escape import quoted
 from codemode_conformance.failures import StartError
+from codemode_conformance.leaving import left_by
 from codemode_conformance.lines import Line
 from codemode_conformance.premises import MEBIBYTE, Premises
 from codemode_conformance.process import Errors, Exited, Flooded, Swollen
@@ -65,6 +69,7 @@ class Connection:
         self.gone: Gone | None = None
         self.notes: list[str] = []
         self.calls = 0
+        self.left: Counter[str] = Counter()
         port = {"port": str(free_port())} if server.transport == "http" else {}
         self.premises = Premises({**values, **port})
         self._server = server
@@ -209,14 +214,25 @@ class Connection:
             break
         self.lose("lost", "the connection closed without an answer")
 
+    async def stop(self) -> None:
+        """Leave the session, ask the server to exit, then close; never a fault of the target.
+
+        `left` says what ran on when it had exited by itself.
+        """
+        try:
+            before = self.gone
+            await self._leave()
+            if self._process is not None and self._pump is not None and before is None:
+                self._pump.close()
+                self._ask_to_exit(self._process)
+                self.left = left_by(self._process, self._gone)
+        finally:
+            await self.close()
+
     async def close(self) -> None:
         """Leave the session, end the process and all that came from it. May be called again."""
-        keeper, self._keeper = self._keeper, None
         try:
-            if keeper is not None:
-                self._stop.set()
-                await asyncio.wait({keeper}, timeout=1.0)
-                await abandon(keeper)
+            await self._leave()
         finally:
             self.kill()
             self.premises.close()
@@ -230,6 +246,29 @@ class Connection:
             left = self._process.end()
             if left and self.gone is not None and self.gone.why != "killed":
                 self.note(f"{len(left)} processes outlived the server")
+
+    async def _leave(self) -> None:
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            self._stop.set()
+            await asyncio.wait({keeper}, timeout=1.0)
+            await abandon(keeper)
+
+    def _ask_to_exit(self, process: Process) -> None:
+        """By the end of its input; one that is spoken to over HTTP has none, and gets a signal."""
+        if self._server.transport == "stdio":
+            process.close_input()
+        else:
+            # Itself alone: what it started is for it to end.
+            os.kill(process.pid, signal.SIGTERM)
+
+    def _gone(self, seconds: float) -> str | None:
+        assert self._process is not None
+        if self.gone is None or self.gone.why == "lost":
+            for event in self._process.pump(seconds):
+                self._hear(event)
+        # That the connection was left is no news.
+        return None if self.gone is None or self.gone.why == "lost" else self.gone.why
 
     @property
     def _timeout(self) -> float:

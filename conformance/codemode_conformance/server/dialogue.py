@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.programs import PLAIN, text_of
 
 from codemode_conformance.frames import LARGEST
+from codemode_conformance.leaving import left_by
 from codemode_conformance.premises import MEBIBYTE
 from codemode_conformance.process import Chunk, Errors, Exited, Flooded, Swollen
 from codemode_conformance.roles.exchange import Worker
@@ -40,7 +42,7 @@ _UNKNOWN: Final = "cmconf_no_such_tool"
 
 
 class Dialogue:
-    """Plays the steps of a case to a fresh server; call `end` when it is done.
+    """Plays the steps of a case to a fresh server; call `stop` when it is done.
 
     `command` is that of the target, or another one of it; `patience` is how long an answer is
     waited for, in seconds.
@@ -120,9 +122,18 @@ class Dialogue:
             time.sleep(0.05)
         return True
 
-    def end(self) -> None:
-        """End the server and all that came from it."""
-        self.process.end()
+    def stop(self) -> Counter[str]:
+        """Leave, unless that is done, then end the server and all that came from it.
+
+        Returns the command lines of what ran on when it had exited because of that.
+        """
+        try:
+            if self.over and not self.left:
+                return Counter()
+            self.process.close_input()
+            return left_by(self.process, self._gone)
+        finally:
+            self.process.end()
 
     # Steps
 
@@ -258,6 +269,11 @@ class Dialogue:
                 return bool(done())
             self._pump(min(left, 0.1))
         return True
+
+    def _gone(self, seconds: float) -> str | None:
+        if not self.over:
+            self._pump(seconds)
+        return ("lost" if self.heard.lost else "exit") if self.over else None
 
     def _pump(self, seconds: float, *, written: bool = False) -> None:
         events = self.process.pump(seconds, written=written)

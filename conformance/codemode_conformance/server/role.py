@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 class ServerRole:
     """A target's server, started when needed; use as a context manager, or call `close`.
 
-    `starts` counts the connections so far. It has an event loop of its own, which runs only while
-    a method of it does. Not to be shared between threads.
+    `starts` counts the connections so far, `left` the command lines of what ran on when a server
+    had exited. It has an event loop of its own, which runs only while a method of it does. Not to
+    be shared between threads.
     """
 
     def __init__(
@@ -98,7 +99,10 @@ class ServerRole:
             fault = Fault("surroundings", f"it could not be started again: {error}")
             return Attempt(Observation(case.id, fault=fault), None, spoiled=True)
         if "client" in case.data:
-            return ClientTrial(self._installed, self._server, identity, case).perform()
+            scripted = ClientTrial(self._installed, self._server, identity, case)
+            attempt = scripted.perform()
+            self.left += scripted.left
+            return attempt
         connection = self._connection
         assert connection is not None
         assert self._runner is not None
@@ -113,7 +117,8 @@ class ServerRole:
         """Take a fresh connection, and process, for the next case."""
         connection, self._connection = self._connection, None
         if connection is not None and self._runner is not None:
-            self._runner.run(connection.close())
+            self._runner.run(connection.stop())
+            self.left += connection.left
 
     def close(self) -> None:
         """End the server and all that came from it."""

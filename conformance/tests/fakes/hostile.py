@@ -1,10 +1,12 @@
 """A target whose every string is hostile to terminals, pages, logs and shells. Standard library.
 
-`HOSTILE` is what it says everywhere; tests import it.
+`HOSTILE` is what it says everywhere; tests import it. One that ran `return 0` leaves processes
+behind.
 """
 
 import json
 import os
+import subprocess
 import sys
 
 HOSTILE = (
@@ -16,7 +18,12 @@ HOSTILE = (
     "\n# Heading\n| a | b |\n``` ```` `code` **bold** [text](javascript:alert(1)) <b>@user #1 "
     "{0} $(touch /tmp/owned) `touch /tmp/owned` ; rm -rf ~ \\ \0 \x00 \ud83d end"
 )
+VERSION = HOSTILE.replace("\ud83d", "").replace("\0", "")
+PIECES = [VERSION[start : start + 150] for start in range(0, len(VERSION), 150)]
+"""Of the command lines that it leaves: only their beginning is told."""
+
 key = [""]
+leaves = []
 
 
 def emit(m: str, **fields: object) -> None:
@@ -36,7 +43,7 @@ def receive(message: dict) -> None:
         key[0] = message["key"]
         identity = {
             "target": "hostile",
-            "version": HOSTILE.replace("\ud83d", "").replace("\0", ""),
+            "version": VERSION,
             "language": ["javascript"],
             "settable": [],
             "alternatives": {"script_style": "async"},
@@ -52,6 +59,8 @@ def receive(message: dict) -> None:
     elif kind == "run":
         said = dict.fromkeys(("name", "code", "message", "stack"), HOSTILE)
         run = message["r"]
+        if message["source"].strip() == "return 0;":
+            leaves.append(run)
         emit("note", kind=HOSTILE, text=HOSTILE)
         if len(message["source"]) % 2:
             emit(
@@ -68,6 +77,8 @@ def receive(message: dict) -> None:
     elif kind == "close":
         emit("closed", s=message["s"])
     elif kind == "stop":
+        for piece in PIECES if leaves else ():
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(120)", piece])
         os._exit(0)
 
 

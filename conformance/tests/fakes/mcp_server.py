@@ -1,16 +1,24 @@
 """A fake MCP server on the standard library: a program is a list of verbs, one a line.
 
 The arguments are the transport, `stdio` or `http` or `sse`, and a port. `return JSON` answers in
-`structured`, `text JSON` only as text; then there is one verb for each way to misbehave.
+`structured`, `text JSON` only as text; then there is one verb for each way to misbehave. Further
+arguments are about its end: with `leaves` it starts a process at each call and never looks at it
+again, with `worker` one that goes a moment after it; with `stays` it does not go when it is told.
 """
 
 import http.server
 import json
 import os
+import signal
+import subprocess
 import sys
 import threading
 
-TRANSPORT, PORT = sys.argv[1], int(sys.argv[2])
+TRANSPORT, PORT, END = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+HOSTILE = "\x1b[31m<b>`|[x](y) ]]>"
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(120)", HOSTILE, "a-worker"]
+WORKER = ["sh", "-c", "cat; sleep 0.3"]
+STARTED = []
 LOCK = threading.Lock()
 CALLS = []
 TABLE = []
@@ -56,7 +64,7 @@ class _Call:
         return json.dumps(message).encode() + b"\n"
 
     def _return(self, rest):
-        return _result({"success": True, "result": json.loads(rest)})
+        return _result({"success": True, "result": json.loads(rest.rstrip(";"))})
 
     def _text(self, rest):
         return _result(text=json.dumps({"success": True, "result": json.loads(rest)}))
@@ -176,6 +184,10 @@ def _answer(message):
         return {"result": {}}
     if method == "tools/call":
         state["calls"] += 1
+        if "leaves" in END:
+            STARTED.append(subprocess.Popen(SLEEPER))
+        if "worker" in END:
+            STARTED.append(subprocess.Popen(WORKER, stdin=subprocess.PIPE))
         name, arguments = message["params"]["name"], message["params"].get("arguments", {})
         if name == "clear":
             TABLE.clear()
@@ -194,6 +206,8 @@ def _serve_stdio():
         if "id" not in message or state["deaf"]:
             continue
         threading.Thread(target=_answer_line, args=(message,), daemon=True).start()
+    if "stays" in END:
+        threading.Event().wait()
     os._exit(0)
 
 
@@ -241,6 +255,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Nothing on stderr."""
 
 
+if "stays" in END:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if TRANSPORT == "stdio":
     _serve_stdio()
 else:

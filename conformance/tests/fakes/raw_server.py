@@ -1,6 +1,7 @@
 """A small MCP server over stdio that can do one thing wrong: `raw_server.py [FAULT ...]`.
 
-Its programs are `return JSON`, `nothing`, `throw`, `sleep SECONDS`, `report` and `endless`.
+Its programs are `return JSON`, `nothing`, `throw`, `sleep SECONDS`, `report`, `endless` and
+`leave`, which starts a process that nobody ends.
 """
 
 from __future__ import annotations
@@ -63,12 +64,12 @@ def run(number: Any, program: str, token: Any) -> None:
         for done in (1, 1) if "stands_still" in FAULTS else (1, 2):
             params = {"progressToken": token, "progress": done}
             say({"method": "notifications/progress", "params": params})
+    if verb == "leave" or (verb == "endless" and "orphan" in FAULTS):
+        subprocess.Popen(
+            ["sleep", "60"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
     if verb == "endless":
-        if "orphan" in FAULTS:
-            subprocess.Popen(
-                ["sleep", "60"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, start_new_session=True,
-            )  # fmt: skip
         time.sleep(60)
     if verb == "throw":
         code = {} if "no_code" in FAULTS else {"code": "LIMIT", "limit": 3}
