@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 from codemode_conformance.cli import main
 from codemode_conformance.failures import TargetError, UsageError
-from codemode_conformance.matrix import badge, findings, html_page, joining, page, reading, words
+from codemode_conformance.matrix import (
+    badge,
+    findings,
+    html_page,
+    joining,
+    page,
+    reading,
+    result,
+    words,
+)
 from codemode_conformance.target import SHIPPED, load_target, shipped_targets
 from codemode_spec.schemas import problems
 
@@ -287,6 +296,37 @@ def committed() -> dict[str, Any]:
     path = Path(__file__).parents[2] / "docs" / "comparison" / "matrix.json"
     value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return value
+
+
+def test_the_page_of_a_target_tells_the_result_of_the_matrix() -> None:
+    """Its section is the one that `cmconf matrix --readmes` writes."""
+    matrix = committed()
+    others = [target for target in matrix["targets"] if target["name"] != "reference"]
+    assert len(others) >= 10
+    for target in others:
+        path = SHIPPED / target["name"] / "README.md"
+        wanted = result.readme(path, result.section(matrix, target))
+        assert path.read_text(encoding="utf-8") == wanted, target["name"]
+
+
+def test_a_result_names_causes_and_some_of_their_cases(joined: Any, tmp_path: Path) -> None:
+    """And replaces the section that was there, in a page that has one."""
+    matrix = joined(report())
+    target = {**matrix["targets"][0], "findings": [{"kind": "suite", "text": "T.", "how": "H."}]}
+    bad = {"finding": 0, "layer": "outcome"}
+    target["failures"] = [{**bad, "case": f"tim.case-{number}"} for number in range(6)]
+    told = result.section(matrix, target)
+    assert "| mistake of the suite | T. | `tim.case-0`, `tim.case-1`, `tim.case-2`, " in told
+    assert told.endswith("`tim.case-3` and 2 more |\n")
+    path = tmp_path / "README.md"
+    assert result.readme(path, told) is None
+    path.write_text("# Page\n", encoding="utf-8")
+    assert result.readme(path, told) is None
+    path.write_text("# Page\n\n## Result\n\nOld.\n", encoding="utf-8")
+    assert result.readme(path, told) == f"# Page\n\n{told}"
+    path.write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="README"):
+        result.readme(path, told)
 
 
 def test_every_failure_of_the_book_was_confirmed_by_hand() -> None:

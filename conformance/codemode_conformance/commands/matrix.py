@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.commands.writing import write_whole
 from codemode_conformance.failures import UsageError
-from codemode_conformance.matrix import badge, changes, html_page, joining, page, reading
+from codemode_conformance.matrix import (
+    badge,
+    changes,
+    html_page,
+    joining,
+    page,
+    reading,
+    result,
+)
+from codemode_conformance.target import shipped_targets
 
 if TYPE_CHECKING:
     import argparse
@@ -44,6 +53,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--since", type=Path, metavar="JSON", help="an earlier matrix, to tell what changed since"
     )
     parser.add_argument("--badges", type=Path, metavar="DIR", help="write a badge for each target")
+    parser.add_argument(
+        "--readmes",
+        type=Path,
+        metavar="DIR",
+        help="write the section Result of DIR/TARGET/README.md, where there is one",
+    )
     parser.set_defaults(execute=execute)
 
 
@@ -57,23 +72,44 @@ def execute(arguments: argparse.Namespace) -> int:
     if not reports:
         raise UsageError("none of the reports is of a role that was run")
     found = joining.matrix(reports, lead)
-    written = 0
-    for form, render in FORMS.items():
-        path = getattr(arguments, form)
-        if path is not None:
-            write_whole(path, render(found), f"--{form}")
-            written += 1
+    written = _pages(arguments, found)
     if arguments.badges is not None:
-        try:
-            arguments.badges.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"--badges {arguments.badges}: {error.strerror}") from None
-        for target in found["targets"]:
-            name = f"{target['key'].replace(' (', '-').rstrip(')')}.svg"
-            write_whole(arguments.badges / name, badge.badge(found, target), "--badges")
-            written += 1
+        written += _badges(arguments.badges, found)
+    if arguments.readmes is not None:
+        written += _readmes(arguments.readmes, found)
     if earlier is not None:
         sys.stdout.write(changes.changes(earlier, found))
     elif not written:
         sys.stdout.write(page.text(found))
     return 0
+
+
+def _pages(arguments: argparse.Namespace, found: Mapping[str, Any]) -> int:
+    chosen = {form: getattr(arguments, form) for form in FORMS}
+    paths = {form: path for form, path in chosen.items() if path is not None}
+    for form, path in paths.items():
+        write_whole(path, FORMS[form](found), f"--{form}")
+    return len(paths)
+
+
+def _badges(folder: Path, found: Mapping[str, Any]) -> int:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--badges {folder}: {error.strerror}") from None
+    for target in found["targets"]:
+        name = f"{target['key'].replace(' (', '-').rstrip(')')}.svg"
+        write_whole(folder / name, badge.badge(found, target), "--badges")
+    return len(found["targets"])
+
+
+def _readmes(folder: Path, found: Mapping[str, Any]) -> int:
+    written = 0
+    # A report is untrusted, and the name that it tells is the name of a folder here.
+    for target in (one for one in found["targets"] if one["name"] in shipped_targets()):
+        path = folder / target["name"] / "README.md"
+        text = result.readme(path, result.section(found, target))
+        if text is not None:
+            write_whole(path, text, "--readmes")
+            written += 1
+    return written

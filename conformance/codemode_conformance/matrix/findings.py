@@ -21,9 +21,9 @@ FILE_NAME: Final = "findings.toml"
 class Finding:
     """A confirmed cause of failures.
 
-    `kind` is `fault`, `design` (done on purpose, and documented) or `place` (true of the place
-    where it was run, not of every place). `how` is how it was confirmed without the suite; `cases`
-    are ids, each of which was looked at.
+    `kind` is `fault`, `design` (done on purpose, and documented), `place` (true of the place where
+    it was run, not of every place) or `suite` (the case was wrong, and has been corrected). `how`
+    is how it was confirmed without the suite; `cases` are ids, each of which was looked at.
     """
 
     kind: str

@@ -20,7 +20,7 @@ There is no score. What counts is which requirements matter to you, and whether 
     """\
 A failure names a promise of the specification that was seen broken, twice, in one place and one \
 version, and has a line that reproduces it. Its cause tells whether it is a fault, a design \
-choice, or true only of the place where it was run.""",
+choice, true only of the place where it was run, or a mistake of the suite.""",
     """\
 An implementation is run in one process on one machine, as its documentation shows it, with the \
 limits that it has by default or that a case sets. A platform around it may add protection that is \
@@ -48,16 +48,19 @@ KINDS: Final = {
     "fault": "fault",
     "design": "design choice",
     "place": "where it was run",
+    "suite": "mistake of the suite",
 }
 COUNTED: Final = {
     "fault": ("fault", "faults"),
     "design": ("design choice", "design choices"),
     "place": ("matter of the place", "matters of the place"),
+    "suite": ("mistake of the suite", "mistakes of the suite"),
 }
 KIND_MEANING: Final = {
     "fault": "it contradicts what was promised or breaks the host",
     "design": "done knowingly, and documented",
     "place": "true of the place where it was run, not of every place",
+    "suite": "the case was wrong, and was corrected after this run",
 }
 UNCONFIRMED: Final = "Not looked at by hand yet"
 
