@@ -403,14 +403,18 @@ def test_what_changed_since_an_earlier_matrix_is_told(
     joined: Any, tmp_path: Path, capsys: Any
 ) -> None:
     """Failures that are new and those that are gone, by target."""
-    joined(of("a", layer("tim.one", "fail"), layer("tim.two", "pass")), of("b"))
+    unsteady = layer("tim.three", "fail")
+    joined(of("a", layer("tim.one", "fail"), layer("tim.two", "pass"), unsteady), of("b"))
     first = [str(tmp_path / "0.json"), str(tmp_path / "1.json")]
     before = tmp_path / "before.json"
     assert main(["matrix", *first, "--json", str(before)]) == 0
-    joined(of("a", layer("tim.one", "pass"), layer("tim.two", "fail", observed="x|y")), of("b"))
+    unsteady = layer("tim.three", "flaky", observed="z")
+    now_fails = layer("tim.two", "fail", observed="x|y")
+    joined(of("a", layer("tim.one", "pass"), now_fails, unsteady), of("b"))
     assert main(["matrix", *first, "--since", str(before)]) == 0
     told = capsys.readouterr().out
     assert "| `tim.two` | `outcome` | fails now | `x\\x7cy` |" in told
+    assert "| `tim.three` | `outcome` | fails in some runs now | `z` |" in told
     assert "| `tim.one` | `outcome` | fails no more |" in told
     assert "No verdict changed." in told
     assert main(["matrix", *first, "--since", first[0]]) == 2

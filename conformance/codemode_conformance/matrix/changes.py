@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_LISTED: Final = 60
-_TOLD: Final = {"new": "fails now", "gone": "fails no more"}
+_TOLD: Final = {"fail": "fails now", "flaky": "fails in some runs now", "": "fails no more"}
 
 
 def earlier(path: Path) -> dict[str, Any]:
@@ -61,18 +61,23 @@ def _of_target(
     versions = [for_markdown(old["version"]), for_markdown(new["version"])]
     yield f"Version {' to '.join(dict.fromkeys(versions))}; {old['level']} to {new['level']}."
     was, now = _failures(old), _failures(new)
-    rows = [("new", name) for name in sorted(now.keys() - was.keys())]
-    rows += [("gone", name) for name in sorted(was.keys() - now.keys())]
+    rows: list[tuple[Mapping[str, Any], tuple[str, str]]]
+    rows = [(now[name], name) for name in sorted(now) if not _same(was.get(name), now[name])]
+    rows += [({"verdict": ""}, name) for name in sorted(was.keys() - now.keys())]
     if not rows:
         yield "\nNo verdict changed."
         return
     yield "\n| case | layer | | observed |\n|---|---|---|---|"
-    for what, name in rows[:MOST_LISTED]:
-        case, layer = name
-        seen = for_markdown(now[name]["observed"] or "-") if what == "new" else ""
-        yield f"| {for_markdown(case)} | {for_markdown(layer)} | {_TOLD[what]} | {seen} |"
+    for entry, (case, layer) in rows[:MOST_LISTED]:
+        told = _TOLD[entry["verdict"]]
+        seen = for_markdown(entry["observed"] or "-") if "observed" in entry else ""
+        yield f"| {for_markdown(case)} | {for_markdown(layer)} | {told} | {seen} |"
     if len(rows) > MOST_LISTED:
         yield f"\nand {len(rows) - MOST_LISTED} more"
+
+
+def _same(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
+    return old is not None and old["verdict"] == new["verdict"]
 
 
 def _failures(target: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:
