@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 NOT_CLAIMED: Final = "not claimed"
 _BEFORE_OUTCOME: Final = Finding(Verdict.NOT_REACHED)
+_NOTHING_TO_JUDGE: Final = Finding(Verdict.NOT_REACHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +115,22 @@ def _uniform(
 
 
 def _findings(ready: ReadyCase, observation: Observation, standing: Standing) -> dict[str, Finding]:
-    """One finding a layer over all runs and follow-ups: the first that is no PASS."""
+    """One finding a layer over all runs and follow-ups: the first that is no PASS.
+
+    A layer of which the legal outcomes that were seen say nothing has shown nothing: no PASS.
+    """
     pairs = [
         *zip(observation.runs, ready.expected, strict=False),
         *zip(observation.then, ready.then_expected, strict=False),
     ]
     cancelled = any(run.cancel_after_call or run.cancel_after_ms for run in ready.runs)
-    found = dict.fromkeys(LAYERS, PASSED)
+    found = dict.fromkeys(LAYERS, _NOTHING_TO_JUDGE) | {"outcome": PASSED}
     for run, expected in pairs:
         for name, finding in _run_findings(
             run, expected, observation, standing, cancelled=cancelled
         ).items():
-            if found[name].verdict is Verdict.PASS:
+            open_still = found[name].verdict in (Verdict.PASS, Verdict.NOT_REACHED)
+            if open_still and finding.verdict is not Verdict.NOT_REACHED:
                 found[name] = finding
     if found["outcome"].verdict is Verdict.PASS:
         found["outcome"] = _all_there(ready, observation)
@@ -175,6 +180,8 @@ def _run_findings(
         }
         for legal in expected.any_of
     ]
+    for findings, legal in zip(candidates, expected.any_of, strict=True):
+        findings.update(dict.fromkeys(layers.unasked(run, legal), _NOTHING_TO_JUDGE))
     claimed = _claimed(standing)
 
     def fit(findings: dict[str, Finding]) -> tuple[bool, ...]:

@@ -99,6 +99,31 @@ def outcome(run: Run, legal: Outcome) -> Finding:
     return PASSED
 
 
+def unasked(run: Run, legal: Outcome) -> frozenset[str]:
+    """The layers of which this legal outcome says nothing for a run that ended so."""
+    failure, value = run.end is End.FAILURE, run.end is End.VALUE
+    asked = {
+        "category": failure and legal.want,
+        "code": failure and (legal.error is not None or legal.error_has or legal.error_table),
+        "value": legal.answers or (value and _wants_value(legal)),
+        "calls": any(
+            part is not None
+            for part in (legal.calls, legal.overlap, legal.cancelled, legal.progress)
+        ),
+        "evidence": legal.canaries
+        or legal.limited
+        or legal.record is not None
+        or (legal.frames or legal.processes or legal.messages)
+        or ("failure" in legal.longest and failure)
+        or "logs" in legal.longest,
+    }
+    return frozenset(name for name, something in asked.items() if not something)
+
+
+def _wants_value(legal: Outcome) -> bool:
+    return legal.value is not UNSET or legal.value_absent or bool(legal.odd)
+
+
 def corroborate(run: Run, effective: Mapping[str, Any], *, cancelled: bool) -> frozenset[str]:
     """The categories that the harness's own clock and ledger speak for."""
     spoken = set()
@@ -236,8 +261,7 @@ def _named(wanted: Mapping[str, Any], error: Mapping[str, Any]) -> Finding:
 
 def value(run: Run, legal: Outcome) -> Finding:
     """The value is exactly the expected one, with nothing marked that was not expected."""
-    wanted = legal.value is not UNSET or legal.value_absent or bool(legal.odd)
-    if not wanted or run.end is not End.VALUE:
+    if not _wants_value(legal) or run.end is not End.VALUE:
         return PASSED
     if legal.value_absent:
         return PASSED if not run.value.present else failed("success without a value", describe(run))

@@ -195,11 +195,28 @@ def test_an_optional_requirement_never_fails() -> None:
 def test_any_legal_outcome_will_do_and_the_nearest_explains_a_fail() -> None:
     """Among several legal outcomes the finding names the one that fits best."""
     ready, observation = seen("tim.native-loop.regexp", choice=1)
-    assert set(verdict(ready, observation).values()) == {Verdict.PASS}
+    # It ended with the value, so that there is no failure whose category could be judged.
+    assert verdict(ready, observation) == {
+        "outcome": Verdict.PASS,
+        "category": Verdict.NOT_REACHED,
+        "value": Verdict.PASS,
+    }
     wrong = with_run(observation, value=Value(present=True, value=True))
     entry = judge(ready.case, ready, wrong, SPECIFICATION.requirements, ALL_CLAIMED)
     finding = next(layer.finding for layer in entry.layers if layer.verdict is Verdict.FAIL)
     assert (finding.expected, finding.observed) == ("value false", "value true")
+
+
+def test_what_no_run_of_a_case_has_shown_is_no_pass() -> None:
+    """A layer counts once a run came to what it judges, and then whatever the other runs do."""
+    ready, observation = seen("tim.native-loop.regexp")
+    assert verdict(ready, observation) == {
+        "outcome": Verdict.PASS,
+        "category": Verdict.PASS,
+        "value": Verdict.NOT_REACHED,
+    }
+    wrong = with_run(observation, category="calls")
+    assert verdict(ready, wrong)["category"] is Verdict.FAIL
 
 
 def test_the_verdict_of_a_case_is_the_worst_of_its_layers() -> None:

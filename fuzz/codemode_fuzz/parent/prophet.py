@@ -97,8 +97,14 @@ class Prophet:
         return self.parent.calls + self.charged_last
 
     def passes(self, milliseconds: int) -> None:
-        """Time passes."""
+        """Time passes.
+
+        The model knows the time before a limit and after it, and no moment between them: one that
+        would be exactly at a limit is taken for a little later, by both.
+        """
         before, self.elapsed_ms = self.elapsed_ms, self.elapsed_ms + milliseconds
+        if self.elapsed_ms in {self.rules.policy.get(row) for row in _CLOCKS}:
+            self.elapsed_ms += 0.5
         for row, event in _CLOCKS.items():
             limit = self.rules.policy.get(row)
             if limit is not None and before <= limit < self.elapsed_ms:
