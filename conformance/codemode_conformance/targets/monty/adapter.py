@@ -29,7 +29,12 @@ class _Host:
         return await asyncio.gather(*[self.call(name, args) for name, args in calls])
 host = _Host()"""
 KINDS = {"TimeoutError": "time", "MemoryError": "memory", "RecursionError": "stack"}
-LIMIT_TEXTS = ("feed time limit exceeded", "memory limit exceeded", "maximum recursion depth")
+LIMIT_TEXTS = (
+    "feed time limit exceeded",
+    "memory limit exceeded",
+    "the worker exceeded its memory limit",
+    "maximum recursion depth",
+)
 
 
 def category_of(error: pydantic_monty.MontyError) -> str:
