@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import codemode_spec
 
 from codemode_conformance import recordings
+from codemode_conformance.commands.planning import whole
 from codemode_conformance.failures import UsageError
 from codemode_conformance.install import install
 from codemode_conformance.mutants import record
@@ -48,7 +49,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="NAME",
         help="this mutant, or all of an area, as `tim`; may be given more than once",
     )
-    parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="try N at once")
+    parser.add_argument(
+        "--jobs",
+        type=lambda text: whole(text, 1, MOST_JOBS),
+        default=1,
+        metavar="N",
+        help="try N at once",
+    )
     parser.add_argument(
         "--all",
         action="store_true",
@@ -104,12 +111,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "date, and that every case of the core classes was shown red",
     )
     parser.set_defaults(execute=execute)
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_JOBS}")
-    return int(text)
 
 
 def _shard(text: str) -> tuple[int, int]:

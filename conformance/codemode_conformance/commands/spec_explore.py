@@ -75,7 +75,7 @@ def execute(arguments: argparse.Namespace) -> int:
         )
     started = time.monotonic()
     searched: list[tuple[Space, Explored]] = []
-    for space, found in zip(chosen, _found(chosen, arguments.jobs), strict=False):
+    for space, found in zip(chosen, _found(chosen, arguments.jobs), strict=True):
         searched.append((space, found))
         print(f"{space.name:44} {found.states:8,} states, {found.moves:9,} steps")
         if found.violation is not None:
