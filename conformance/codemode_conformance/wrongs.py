@@ -51,15 +51,28 @@ def doctored(ready: ReadyCase, observation: Observation) -> Iterator[tuple[str, 
         for layer, what, wrong in _parts(run, expected):
             then = (*observation.then[:index], wrong, *observation.then[index + 1 :])
             yield layer, f"{what}, in the follow-up", replace(observation, then=then)
-    for name in sorted(
-        {name for e in ready.expected if e is not None for o in e.any_of for name in o.canaries}
-    ):
+    for name in sorted(_secrets(ready, observation)):
         hit = CanaryHit(name, "base64", "outcome")
         assert hit.where not in SIDE_CHANNELS
         yield "evidence", f"the {name} secret emitted", replace(observation, canaries=(hit,))
     yield from _repeated_ids(ready, observation)
     for unlimited in _unlimited(ready, observation):
         yield "evidence", "no limit", unlimited
+
+
+def _secrets(ready: ReadyCase, observation: Observation) -> set[str]:
+    """The secrets that no outcome of the kind of a run may emit."""
+    names: set[str] = set()
+    for run, expected in zip(observation.runs, ready.expected, strict=True):
+        same = _alike(run, expected.any_of) if expected is not None else ()
+        if same:
+            names |= set.intersection(*(set(one.canaries) for one in same))
+    return names
+
+
+def _alike(run: Run, legal: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    """The legal outcomes of the kind of this run: one of another kind allows nothing of it."""
+    return tuple(one for one in legal if one.outcome in ("any", run.end.value))
 
 
 def _repeated_ids(
@@ -109,8 +122,7 @@ def _parts(run: Run, expected: Expectation) -> Iterator[tuple[str, str, Run]]:
         wrong = replace(run, end=End.VALUE, value=Value(present=True, value=_DOCTORED))
         yield "outcome", "value instead of a failure", wrong
     yield from _exits(run, legal)
-    # An outcome of another kind allows none of what is changed here.
-    same = tuple(one for one in legal if one.outcome in ("any", run.end.value))
+    same = _alike(run, legal)
     yield from _witnessed(run, same)
     for what, answers in doctored_answers.wrong(run, [one.answers for one in same]):
         yield "value", what, replace(run, **answers)

@@ -102,8 +102,12 @@ def choose_block(
         raise NotApplicable(f"{' and '.join(sorted(undeclared))} is not declared")
     matching = [block for block in blocks if _matches(block.get("when", {}), facts)]
     if len(matching) != 1:
-        number = "no block" if not matching else f"{len(matching)} blocks"
-        raise NotApplicable(f"{number} of the expectation fits the target's alternatives")
+        blocks_fit = (
+            "no block of the expectation fits"
+            if not matching
+            else f"{len(matching)} blocks of the expectation fit"
+        )
+        raise NotApplicable(f"{blocks_fit} the target's alternatives")
     return matching[0]
 
 
