@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, Self
 from codemode_conformance.adapter import Adapter
 from codemode_conformance.channel import Channel, FaultError, UnsupportedError
 from codemode_conformance.failures import ConformanceError, StartError
-from codemode_conformance.identity import Identity, reconcile
+from codemode_conformance.identity import Identity, numbers_of, reconcile
 from codemode_conformance.observation import Fault, Observation
 from codemode_conformance.tracing.tracer import Tracer, obstacle
-from codemode_conformance.trial import Attempt, Trial, numbers_of
+from codemode_conformance.trial import Attempt, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

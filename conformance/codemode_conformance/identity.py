@@ -185,3 +185,12 @@ def _unknown_alternatives(declared: Mapping[str, Any]) -> list[str]:
 
 def _list(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))
+
+
+def numbers_of(effective: Mapping[str, Any]) -> dict[str, int]:
+    """The rows of `effective` that have a whole number."""
+    return {
+        row: int(entry["value"])
+        for row, entry in effective.items()
+        if isinstance(entry["value"], int | float) and entry["value"] == int(entry["value"])
+    }

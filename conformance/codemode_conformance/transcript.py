@@ -41,9 +41,15 @@ class Transcript:
 
         `at` is when, in monotonic seconds, where it was not now.
         """
-        text = data[:LINE_CHARACTERS].decode("utf-8", "backslashreplace")
-        more = f"... ({max(size, len(data))} bytes)" if max(size, len(data)) > len(text) else ""
-        self._put(f"{arrow} frame {for_terminal(text, backslash=False)}{more}", at)
+        self._put(f"{arrow} frame {_shown(data, size)}", at)
+
+    def raw(self, arrow: str, data: bytes) -> None:
+        """Bytes that need be no message: `->` from the suite, `<-` from the target."""
+        self._put(f"{arrow} bytes {_shown(data)}")
+
+    def event(self, text: str) -> None:
+        """What one side did besides talking, in words of the suite."""
+        self._put(f"-- {text}")
 
     def noise(self, text: str) -> None:
         """Something else that the target printed, escaped already."""
@@ -64,3 +70,9 @@ class Transcript:
             self._write(f"{(now - self._started) * 1_000:>9.1f} {text}")
         elif self._lines == MOST_LINES + 1:
             self._write(f"          ... more than {MOST_LINES} messages; the rest is not shown")
+
+
+def _shown(data: bytes, size: int = 0) -> str:
+    text = data[:LINE_CHARACTERS].decode("utf-8", "backslashreplace")
+    more = f"... ({max(size, len(data))} bytes)" if max(size, len(data)) > len(text) else ""
+    return for_terminal(text, backslash=False) + more

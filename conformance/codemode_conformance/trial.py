@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from codemode_spec.cases import OPTION_OF_ROW, WRAPPER
+from codemode_spec.cases import WRAPPER
 from codemode_spec.failures import NotApplicable
 from codemode_spec.programs import RunSpec
 from codemode_spec.tables import load_tables
 
-from codemode_conformance import work
+from codemode_conformance import fitting
 from codemode_conformance.channel import Channel, FaultError, UnsupportedError
 from codemode_conformance.escape import quoted
-from codemode_conformance.evidence import Fact, State
 from codemode_conformance.failures import HarnessError
+from codemode_conformance.identity import numbers_of
 from codemode_conformance.layers import describe
-from codemode_conformance.leaks import HOST_PATH, HOST_PLACE, leaks_of
+from codemode_conformance.leaks import leaks_of
 from codemode_conformance.observation import (
     OFFERED,
-    CanaryHit,
     End,
     Fault,
     Health,
@@ -29,8 +28,7 @@ from codemode_conformance.observation import (
 )
 from codemode_conformance.refusals import is_verdict
 from codemode_conformance.replies import Replies
-from codemode_conformance.watch import Watch, visible
-from codemode_conformance.work import Work
+from codemode_conformance.witness import Witness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from codemode_spec.expectations import Expectation
 
     from codemode_conformance.adapter import Adapter
-    from codemode_conformance.identity import Identity
     from codemode_conformance.liverun import LiveRun
     from codemode_conformance.roles.rig import Rig
 
@@ -103,10 +100,7 @@ class Trial:
         rig: Rig | None = None,
     ) -> None:
         self._rig = rig
-        self._watch: Watch | None = None
-        self._work: Work | None = None
-        self._level = ("", "")
-        self._written: list[CanaryHit] = []
+        self._witness = Witness(adapter, rig)
         self._adapter = adapter
         self._identity = adapter.identity
         self._case = case.fitted(adapter.identity.capabilities)
@@ -141,21 +135,22 @@ class Trial:
         return Attempt(self._observation(), self._ready, channel.spoiled)
 
     def _perform(self) -> None:
-        policy = self._policy()
+        identity = self._identity
+        policy, self._options = fitting.policy_of(self._case, identity)
         self._adapter.watch(self._rows.get("memory_bytes"))
-        self._host = self._hosted()
-        self._check_asked()
+        self._host = fitting.host_of(self._case, identity, self._rows)
+        fitting.check_asked(self._case, identity)
         answer = self._channel.open(policy, self._case.ops, self._host)
         if answer["m"] == "refused":
             self._refused(answer)
             return
         self._opened = answer
         if self._case.area != POLICY_AREA:
-            _check_set(policy, answer["effective"])
+            fitting.check_set(policy, answer["effective"])
         numbers = numbers_of(answer["effective"])
         self._adapter.watch(numbers.get("memory_bytes"))
         numbers[WRAPPER] = self._wrapper_bytes()
-        offered = dict.fromkeys(self._adapter.identity.settable, OFFERED)
+        offered = dict.fromkeys(identity.settable, OFFERED)
         named = {
             row: offered.get(row, "none") if entry["value"] == "none" else entry["value"]
             for row, entry in answer["effective"].items()
@@ -167,16 +162,14 @@ class Trial:
             canaries = self._adapter.canaries
             self._channel.replies = Replies(ready.operations, canaries, self._nested)
             sessions += self._more_sessions(len(ready.runs), policy)
-            self._look_for_workers(ready)
+            if self._witness.look_for_workers(ready):
+                self._channel.last_look = self._look_at_orphans
             self._run(ready, sessions)
         except (UnsupportedError, NotApplicable):
             self._close(sessions)
             raise
         finally:
-            if self._watch is not None:
-                self._watch.stop()
-            if self._work is not None:
-                self._work.stop()
+            self._witness.stop()
         if self._case.after == "healthy":
             self._check_health(sessions[0])
         gone = self._adapter.gone
@@ -184,37 +177,9 @@ class Trial:
             raise FaultError("adapter", f"outside of a run: {gone.text}")
         self._close(sessions)
 
-    def _hosted(self) -> dict[str, Any]:
-        """What the session is opened with: what the case says, and a filter and clock for it."""
-        host = self._case.host(self._rows)
-        if self._case.filtered and "host.filter" in self._identity.capabilities:
-            host["filter"] = True
-        if self._case.timed:
-            host["clock"] = "scripted"
-        return host
-
-    def _check_asked(self) -> None:
-        """Nothing is asked that the adapter does not know."""
-        case, needed = self._case, set()
-        for entry in case.data.get("operations", []):
-            if not {"group", "shortcuts"}.isdisjoint(entry):
-                needed.add("op.groups")
-            # Where there are no groups, operations may have aliases all the same.
-            if "aliases" in entry and "op.aliases" not in self._identity.capabilities:
-                needed.add("op.groups")
-            needed |= {f"op.{trait}" for trait in ("cost", "diagnostics") if trait in entry}
-            if entry["effect"] == "unstated":
-                needed.add("op.unstated")
-        if case.timed:
-            needed.add("host.clock")
-        needed |= {f"options.{name.removesuffix('_ms')}" for name in case.given_options}
-        missing = sorted(needed - self._identity.capabilities)
-        if missing:
-            raise UnsupportedError(f"the adapter lacks {', '.join(missing)}")
-
     def _resolve(self, numbers: Mapping[str, int]) -> ReadyCase:
         identity = self._identity
-        language = language_of(self._case, identity)
+        language = fitting.language_of(self._case, identity)
         return self._case.resolve(numbers, dict(identity.alternatives), language)
 
     def _wrapper_bytes(self) -> int:
@@ -224,19 +189,6 @@ class Trial:
             return len(f"{before}{prelude}{LF if prelude else ''}{after}".encode())
         except UnicodeEncodeError:
             raise FaultError("adapter", "its prelude or its wrap is no Unicode text") from None
-
-    def _policy(self) -> dict[str, Any]:
-        policy: dict[str, Any] = {}
-        capabilities = self._identity.capabilities
-        for row, value in self._case.set.items():
-            option = OPTION_OF_ROW.get(row, "")
-            if f"policy.{row}" in capabilities or "policy.raw" in capabilities:
-                policy[row] = value
-            elif option and f"options.{option.removesuffix('_ms')}" in capabilities:
-                self._options[option] = value
-            else:
-                raise UnsupportedError(f"the target cannot set {row}")
-        return policy
 
     def _refused(self, answer: Mapping[str, Any]) -> None:
         """A refusal at `open` is an outcome only for a case about the policy: nothing ran."""
@@ -285,7 +237,7 @@ class Trial:
         channel, seen = self._channel, self._seen
         per_session = self._identity.runs_per_session
         for index, spec in enumerate(ready.runs):
-            self._check_values(ready)
+            fitting.check_values(ready, self._identity)
             seen.runs.append(self._add(spec, sessions[index // per_session], self._options))
         channel.wait()
         self._note_worker(seen.runs[0])
@@ -298,7 +250,7 @@ class Trial:
             if self._adapter.gone is not None:
                 break
             self._let_time_pass(spec, sessions[0])
-            self._look_at_work(expected)
+            self._witness.look_at_work(expected)
             seen.then.append(self._add(spec, sessions[0], self._options))
             channel.wait()
             self._note_worker(seen.then[-1])
@@ -318,71 +270,12 @@ class Trial:
         if spec.pause_ms:
             self._channel.linger(spec.pause_ms / 1_000)
 
-    def _check_values(self, ready: ReadyCase) -> None:
-        odd = {
-            behaviour.value if behaviour.kind == "odd" else "undefined"
-            for operation in ready.operations
-            for behaviour in operation.behaviour
-            if behaviour.kind in ("odd", "absent")
-        }
-        missing = sorted(odd - set(self._identity.host_values))
-        if missing:
-            raise UnsupportedError(f"the adapter cannot build {', '.join(missing)}")
-
-    def _look_for_workers(self, ready: ReadyCase) -> None:
-        """Watch the target's own workers, where the case asks and the target file tells them."""
-        pattern = self._adapter.worker_pattern
-        if ready.asks_for_processes and self._rig is None and pattern and visible():
-            assert self._adapter.process is not None
-            self._watch = Watch(self._adapter.process.pid, pattern, self._adapter.tracer)
-            self._channel.last_look = self._look_at_orphans
-
-    def _look_at_work(self, expected: Expectation | None) -> None:
-        """Sum up the work of the next program, where the case asks where it is done."""
-        asked = any(work.NAME in legal.processes for legal in (expected.any_of if expected else ()))
-        if asked and self._rig is None and visible():
-            assert self._adapter.process is not None
-            self._work = Work(self._adapter.process.pid)
-
     def _look_at_orphans(self) -> None:
-        assert self._watch is not None
-        left = self._watch.left()
-        seen = list(self._watch.workers)
-        state = State.BROKEN if left else State.HOLDS
-        detail = f"{len(left)} of {len(seen)} workers outlive their parent" if left else ""
-        fact = Fact("die_with_parent", state, detail)
-        self._seen.runs[0].facts = (fact,) if seen else ()
-        self._level = max(self._level, self._watch.level)
+        self._seen.runs[0].facts = self._witness.orphans()
 
     def _note_worker(self, run: LiveRun) -> None:
-        """What the workers show; a target that did not start ours was not tested."""
-        if self._work is not None:
-            isolation = str(self._identity.alternatives.get("isolation", ""))
-            run.facts = (*run.facts, self._work.fact(isolation))
-            self._level = max(self._level, ("B", "work is summed up by looking"))
-            self._work = None
-            return
-        if self._watch is not None and not run.facts:
-            numbers = numbers_of(self._opened["effective"])
-            memory, kept = numbers.get("memory_bytes"), numbers.get("pool_min", 0)
-            run.facts = self._watch.facts(self._adapter.known_workers, memory, kept)
-            self._level = max(self._level, self._watch.level)
-            self._watch.forget()
-        if self._rig is None:
-            return
-        run.frames = self._rig.frames()
-        self._rig.tell()
-        if self._ready is not None and self._ready.asks_for_processes:
-            run.facts = self._rig.facts()
-            self._level = "B", "the worker itself says what it was given"
-        data = self._rig.data.decode(errors="replace")
-        found = self._adapter.find(data)
-        found += [(HOST_PATH, "raw")] if HOST_PLACE.search(data) else []
-        self._written += [CanaryHit(*hit, "a frame to the worker") for hit in found]
-        ended = run.end is End.VALUE or (run.outcome or {}).get("category") == "protocol"
-        came = self._rig.started or self._rig.reused
-        if ended and isinstance(run.spec.script, list) and not came:
-            raise FaultError("adapter", "the run ended, and ${worker} was not started")
+        assert self._ready is not None
+        self._witness.note(run, self._ready, self._opened["effective"])
 
     def _add(self, spec: RunSpec, session: int, options: Mapping[str, Any]) -> LiveRun:
         if self._rig is not None and spec.script is not None:
@@ -445,7 +338,7 @@ class Trial:
         """
         healthy = False
         self._close([session])
-        for policy in (self._policy(), {}):
+        for policy in (fitting.policy_of(self._case, self._identity)[0], {}):
             self._opened = self._channel.open(policy, self._case.ops, self._host)
             if self._opened["m"] == "refused":
                 return
@@ -495,7 +388,7 @@ class Trial:
         hits = [
             *leaks_of(runs, "run", self._adapter.find),
             *leaks_of(then, "then", self._adapter.find),
-            *self._written,
+            *self._witness.written,
             *self._adapter.take_hits(),
         ]
         notes += [f"stdout: {line}" for line in self._adapter.take_noise()]
@@ -510,39 +403,9 @@ class Trial:
             effective=seen.effective,
             unsupported=seen.unsupported,
             fault=seen.fault,
-            level=self._level,
+            level=self._witness.level,
             traced=self._adapter.tracer is not None,
         )
-
-
-def language_of(case: Case, identity: Identity) -> str:
-    """The first language of the target in which the case has all its programs."""
-    return next(
-        (
-            language
-            for language in identity.languages
-            if all(language in program for program in case.programs)
-        ),
-        identity.languages[0],
-    )
-
-
-def numbers_of(effective: Mapping[str, Any]) -> dict[str, int]:
-    """The rows of `effective` that have a whole number."""
-    return {
-        row: int(entry["value"])
-        for row, entry in effective.items()
-        if isinstance(entry["value"], int | float) and entry["value"] == int(entry["value"])
-    }
-
-
-def _check_set(policy: Mapping[str, Any], effective: Mapping[str, Any]) -> None:
-    """What a case sets holds: its expectations, and its deadline, are computed from it."""
-    for row, wanted in policy.items():
-        there = effective.get(row, {}).get("value", wanted)
-        if there not in (wanted, "unknown"):
-            text = f"it was told {row} = {wanted}, and opened a session with {there}"
-            raise FaultError("adapter", text)
 
 
 def health_of(run: Run, wanted: int = 1) -> Health:

@@ -10,6 +10,7 @@ import pytest
 from codemode_conformance.judge import Standing, judge
 from codemode_conformance.server import client, dialogue, strict
 from codemode_conformance.server.role import ServerRole
+from codemode_conformance.transcript import Transcript
 from codemode_conformance.verdicts import Verdict
 from codemode_spec.expansion import expand
 
@@ -32,7 +33,9 @@ def ask(
     monkeypatch.setattr(client, "PATIENCE_SECONDS", 4.0)
     monkeypatch.setattr(dialogue, "LEAVE_SECONDS", 2.0)
 
-    def put(steps: list[Any], *faults: str, **block: Any) -> CaseVerdict:
+    def put(
+        steps: list[Any], *faults: str, told: list[str] | None = None, **block: Any
+    ) -> CaseVerdict:
         pointers = {"wall_ms": "wall", "cpu_ms": "cpu", "memory_mib": "memory"}
         metrics = {name: f"/structured/{key}" for name, key in pointers.items()}
         installed = served(
@@ -57,9 +60,10 @@ def ask(
                 "expect": [{"outcome": "value", **block}],
             },
         )[0]  # fmt: skip
-        assert installed.target.server is not None
-        trial = client.ClientTrial(installed, installed.target.server, identity, case)
-        attempt = trial.perform()
+        transcript = None if told is None else Transcript(told.append)
+        role = ServerRole(installed, transcript=transcript)
+        monkeypatch.setattr(role, "start", lambda: identity)
+        attempt = role.run(case)
         requirements = SPECIFICATION.requirements
         return judge(case, attempt.ready, attempt.observation, requirements, STANDING)
 
@@ -209,3 +213,17 @@ def test_a_line_is_read_strictly(line: bytes, fault: str) -> None:
 def test_ids_are_the_same_only_if_they_are() -> None:
     """A number, a text and a fraction of the same figure are three."""
     assert len({strict.key(one) for one in (1, "1", 1.0, 1.5, None, True)}) == 6
+
+
+def test_a_transcript_has_all_that_is_said(ask: Callable[..., CaseVerdict]) -> None:
+    """Messages, bytes that are none, and how it ended, in both directions."""
+    told: list[str] = []
+    ask([*RUN, {"hex": "7bff", "times": 2}, {"line": ""}, {"close": ["stdin"]}], "noise", told=told)
+    said = [line.strip().split(maxsplit=1)[1] for line in told]
+    assert said[0].startswith('-> {"jsonrpc":"2.0","id":"cmconf-initialize","method":"initialize"')
+    assert any(line.startswith("<- {") and "cmconf-initialize" in line for line in said)
+    assert any(line.startswith("-> {") and '"return 1"' in line for line in said)
+    assert any(line.startswith("<- bytes ") for line in said)
+    assert r"-> bytes {\xff{\xff" in said
+    closed = said.index("-- the client closes its end of stdin")
+    assert any(line.startswith("-- the server has exited with ") for line in said[closed:])

@@ -35,6 +35,7 @@ _INTEROP: Final = _ROOT / "spec" / "interop"
 _TO: Final = {"execute": "worker", "host_result": "worker"}
 _BATCH: Final = 2_000
 _SECONDS: Final = 120
+_MOST_SILENT: Final = 3
 _DEEPEST: Final = 400
 _VALUES: Final = ("a lone surrogate", "a number beyond a double", "depth")
 """Why strict JSON is refused that has a size or not: anything else is no JSON for either."""
@@ -45,6 +46,10 @@ Question: TypeAlias = tuple[bytes, dict[str, Any], dict[str, Any]]
 
 class NoNodeError(Exception):
     """There is no Node that can run the other reading; the message says what to install."""
+
+
+class NoAnswerError(Exception):
+    """The other reading ended, or was busy too often; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,10 @@ def inputs(runs: int, seed: int) -> Iterator[tuple[str, bytes]]:
 
 
 def disagreements(found: Iterable[tuple[str, bytes]]) -> tuple[int, list[Disagreement]]:
-    """How many questions were put, and those that were answered in two ways. NoNodeError."""
+    """How many questions were put, and those that were answered in two ways.
+
+    NoNodeError, NoAnswerError.
+    """
     questions = [question for kind, data in found for question in _questions(kind, data)]
     command = node()
     parted = []
@@ -95,11 +103,30 @@ def disagreements(found: Iterable[tuple[str, bytes]]) -> tuple[int, list[Disagre
 
 
 def _asked(command: list[str], batch: list[Question]) -> list[dict[str, Any]]:
-    text = "".join(json.dumps(question) + "\n" for _, question, _ in batch)
-    ended = subprocess.run(
-        command, input=text.encode(), capture_output=True, check=True, timeout=_SECONDS
-    )
-    return [json.loads(line) for line in ended.stdout.splitlines()]
+    """The answers in order. A question without one in time is passed over, and that is told."""
+    answers: list[dict[str, Any]] = []
+    silent = 0
+    while len(answers) < len(batch):
+        text = "".join(json.dumps(question) + "\n" for _, question, _ in batch[len(answers) :])
+        try:
+            ended = subprocess.run(
+                command, input=text.encode(), capture_output=True, check=True, timeout=_SECONDS
+            )
+            said = ended.stdout
+        except subprocess.TimeoutExpired as error:
+            said, silent = error.stdout or b"", silent + 1
+        except subprocess.CalledProcessError as error:
+            last = error.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            raise NoAnswerError(f"node ended with {error.returncode}: {' '.join(last)}") from None
+        if silent > _MOST_SILENT:
+            raise NoAnswerError(f"node was {silent} times still busy after {_SECONDS} seconds")
+        # What was cut off is no answer.
+        answers += [
+            json.loads(line) for line in said.splitlines(keepends=True) if line[-1:] == b"\n"
+        ]
+        if len(answers) < len(batch) and silent:
+            answers.append({"raised": f"no answer within {_SECONDS} seconds"})
+    return answers
 
 
 def _questions(kind: str, data: bytes) -> Iterator[Question]:

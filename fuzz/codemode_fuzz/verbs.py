@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from codemode_fuzz import tabling
-from codemode_fuzz.agreeing import NoNodeError, disagreements, inputs
+from codemode_fuzz.agreeing import NoAnswerError, NoNodeError, disagreements, inputs
 from codemode_fuzz.covering import ASKED, LEAST, covered
 from codemode_fuzz.merging import MERGED, merge_folders
 from codemode_fuzz.promoting import FOUND as FOUND_PREFIX
@@ -248,6 +248,9 @@ def _agree(words: list[str]) -> int:
     except NoNodeError as error:
         print(f"skipped: {error}")
         return OK
+    except NoAnswerError as error:
+        print(error)
+        return FOUND
     for one in parted[:_SHOWN]:
         print(f"{one.data[:200]!r}: {one.ours} here, {one.theirs} in Node")
     print(f"{asked} questions, {len(parted)} disagreements")

@@ -56,6 +56,48 @@ def test_without_node_it_is_skipped(version, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("skipped: ")
 
 
+FAKE = """#!/bin/sh
+case "$1" in --version) echo v22.0.0; exit;; esac
+while read -r line; do
+  case "$line" in *'"666"'*) exec sleep 60;; *'"13"'*) echo broken >&2; exit 7;; esac
+  echo '{"size": 1}'
+done
+"""
+
+
+@pytest.fixture
+def fake_node(tmp_path, monkeypatch):
+    """A node that says 1 for every size, hangs at the text 666 and dies at the text 13."""
+    program = tmp_path / "node"
+    program.write_text(FAKE)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(agreeing, "_SECONDS", 1)
+
+
+@pytest.mark.usefixtures("fake_node")
+def test_a_question_that_is_never_answered_is_a_disagreement():
+    """The ones after it are asked all the same."""
+    asked, parted = disagreements([("values", text) for text in (b"1", b"666", b"2", b"77")])
+    assert asked == 4
+    assert [(one.data, one.theirs) for one in parted] == [
+        (b"666", {"raised": "no answer within 1 seconds"}),
+        (b"77", {"size": 1}),
+    ]
+
+
+@pytest.mark.usefixtures("fake_node")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(b"13", "node ended with 7: broken"), (b"666", "node was 4 times still busy after 1 second")],
+)
+def test_a_node_that_does_not_go_on_is_told(text, words, monkeypatch, capsys):
+    """Exit 1 and one line, no traceback, and no end of waiting."""
+    monkeypatch.setattr(verbs, "inputs", lambda runs, seed: [("values", text)] * 9)
+    assert main(["agree", "1"]) == verbs.FOUND
+    assert capsys.readouterr().out.startswith(words)
+
+
 @pytest.mark.parametrize("words", [["agree", "x"], ["agree", "1", "2", "3"]])
 def test_usage(words, capsys):
     """Exit 2."""

@@ -14,7 +14,7 @@ from codemode_spec.model.terms import Operation, rules
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 from codemode_conformance.failures import UsageError
-from codemode_conformance.trial import numbers_of
+from codemode_conformance.identity import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

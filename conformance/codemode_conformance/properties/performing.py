@@ -10,13 +10,13 @@ from codemode_spec.programs import RunSpec
 from codemode_conformance.adapter import Adapter
 from codemode_conformance.channel import Channel, FaultError, UnsupportedError
 from codemode_conformance.failures import ConformanceError, StartError
-from codemode_conformance.identity import reconcile
+from codemode_conformance.identity import numbers_of, reconcile
 from codemode_conformance.judge import Standing
 from codemode_conformance.observation import End
 from codemode_conformance.properties.agreement import Answer, Compared, compare, foresee
 from codemode_conformance.properties.dialect import Dialect, dialect_of
 from codemode_conformance.properties.releasing import ScriptedReplies
-from codemode_conformance.trial import DEADLINE_MS, LF, LONGEST_MS, numbers_of
+from codemode_conformance.trial import DEADLINE_MS, LF, LONGEST_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

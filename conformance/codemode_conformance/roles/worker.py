@@ -15,14 +15,14 @@ from codemode_spec.programs import PLAIN
 from codemode_spec.tables import DEFAULT_PROFILE, load_tables
 
 from codemode_conformance.failures import StartError
-from codemode_conformance.identity import Identity, identity_of
+from codemode_conformance.identity import Identity, identity_of, numbers_of
 from codemode_conformance.layers import describe
 from codemode_conformance.leaks import leaks_of
 from codemode_conformance.observation import CanaryHit, Fault, Health, Observation, Run
 from codemode_conformance.premises import Premises
 from codemode_conformance.roles.exchange import Exchange
 from codemode_conformance.roles.given_up import given_up
-from codemode_conformance.trial import HEALTHY, Attempt, health_of, numbers_of
+from codemode_conformance.trial import HEALTHY, Attempt, health_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

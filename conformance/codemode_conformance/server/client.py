@@ -9,6 +9,7 @@ from codemode_spec.cases import WRAPPER
 from codemode_spec.failures import NotApplicable
 
 from codemode_conformance.failures import StartError
+from codemode_conformance.identity import numbers_of
 from codemode_conformance.leaks import leaks_of
 from codemode_conformance.observation import Answer, End, Fault, Health, Observation, Run, Value
 from codemode_conformance.premises import Premises
@@ -17,7 +18,7 @@ from codemode_conformance.server.answer import AnswerReader, at, document
 from codemode_conformance.server.dialogue import CALL, HEALTH, INITIALIZE, Dialogue
 from codemode_conformance.server.heard import Answered, name_of
 from codemode_conformance.server.tap import RawAnswer
-from codemode_conformance.trial import DEADLINE_MS, Attempt, numbers_of
+from codemode_conformance.trial import DEADLINE_MS, Attempt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from codemode_conformance.identity import Identity
     from codemode_conformance.install import Installed
     from codemode_conformance.target import Command, Server
+    from codemode_conformance.transcript import Transcript
 
 PATIENCE_SECONDS: Final = 15.0
 """How long beyond a deadline and the grace an answer is waited for: busy machines make it late."""
@@ -48,12 +50,18 @@ class ClientTrial:
     """
 
     def __init__(
-        self, installed: Installed, server: Server, identity: Identity, case: Case
+        self,
+        installed: Installed,
+        server: Server,
+        identity: Identity,
+        case: Case,
+        transcript: Transcript | None = None,
     ) -> None:
         self._installed = installed
         self._server = server
         self._identity = identity
         self._case = case
+        self._transcript = transcript
         self._reader = AnswerReader(server.answer)
         self._rows = numbers_of(identity.effective)
         self.left: Counter[str] = Counter()
@@ -100,7 +108,7 @@ class ClientTrial:
     def _started(self, command: Command, premises: Premises) -> Dialogue:
         deadline = self._rows.get("wall_time_ms", DEADLINE_MS)
         patience = (deadline + self._server.grace_ms) / 1_000 + PATIENCE_SECONDS
-        dialogue = Dialogue(self._server, command, premises, patience)
+        dialogue = Dialogue(self._server, command, premises, patience, self._transcript)
         dialogue.watch(self._rows.get("memory_bytes"))
         return dialogue
 

@@ -228,6 +228,8 @@ class Dialogue:
             data = str(step["text"]).encode() * times
         else:
             data = bytes.fromhex(step["hex"]) * times
+        if self._transcript is not None:
+            self._transcript.raw("->", data)
         self.process.send(data)
         # A server that reads no more has the time of an answer to take it.
         self._flush()
@@ -246,6 +248,8 @@ class Dialogue:
 
     def _close(self, names: Sequence[str]) -> None:
         self._flush()
+        if self._transcript is not None:
+            self._transcript.event(f"the client closes its end of {' and '.join(names)}")
         self.left = True
         if "stdout" in names:
             self.process.close_output()
@@ -294,6 +298,8 @@ class Dialogue:
                 self._premises.note_errors(data)
             case Exited(status):
                 heard.status = status
+                if self._transcript is not None:
+                    self._transcript.event(f"the server has exited with {status}")
             case Swollen(measured, limit):
                 held, most = measured // MEBIBYTE, limit // MEBIBYTE
                 heard.lost = f"it holds {held} MiB of memory, the watchdog's limit is {most} MiB"
@@ -306,8 +312,11 @@ class Dialogue:
         message, fault = strict.read(line)
         if fault:
             self.heard.faults.append(fault)
-        if self._transcript is not None and message:
-            self._transcript.received(message)
+        if self._transcript is not None:
+            if message:
+                self._transcript.received(message)
+            else:
+                self._transcript.raw("<-", line)
         if "method" in message:
             self._called(message)
         elif "result" in message or "error" in message:

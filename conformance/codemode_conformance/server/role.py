@@ -99,7 +99,7 @@ class ServerRole:
             fault = Fault("surroundings", f"it could not be started again: {error}")
             return Attempt(Observation(case.id, fault=fault), None, spoiled=True)
         if "client" in case.data:
-            scripted = ClientTrial(self._installed, self._server, identity, case)
+            scripted = ClientTrial(self._installed, self._server, identity, case, self._transcript)
             attempt = scripted.perform()
             self.left += scripted.left
             return attempt

@@ -49,19 +49,10 @@ class Tap:
 
     def received(self, data: bytes, *, cut: bool = False) -> dict[str, Any] | None:
         """The message in one line or body; None when it is none, or answers nothing open."""
-        if cut:
-            self.strange(f"a message of more than the cap, starting {quoted(data, 60)}")
-            return None
-        try:
-            message, shallow = messages.parse(data.decode())
-        except UnicodeDecodeError as error:
-            self.strange(f"byte {error.start} of a line is not UTF-8: {quoted(data, 60)}")
-            return None
-        except (ValueError, RecursionError):
-            self.strange(f"a line that is no message: {quoted(data)}")
-            return None
-        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            self.strange(f"a line that is no message: {quoted(data)}")
+        message, shallow = self._message(data, cut=cut)
+        if message is None:
+            if self._transcript is not None:
+                self._transcript.raw("<-", data)
             return None
         if self._transcript is not None:
             self._transcript.received(message)
@@ -72,6 +63,24 @@ class Tap:
     def take(self, number: int | str) -> RawAnswer | None:
         """The answer to this request, which is then forgotten."""
         return self._answers.pop(number, None)
+
+    def _message(self, data: bytes, *, cut: bool) -> tuple[dict[str, Any] | None, bool]:
+        """The message, None if it is none, and whether parts of it were nested too deeply."""
+        if cut:
+            self.strange(f"a message of more than the cap, starting {quoted(data, 60)}")
+            return None, False
+        try:
+            message, shallow = messages.parse(data.decode())
+        except UnicodeDecodeError as error:
+            self.strange(f"byte {error.start} of a line is not UTF-8: {quoted(data, 60)}")
+            return None, False
+        except (ValueError, RecursionError):
+            self.strange(f"a line that is no message: {quoted(data)}")
+            return None, False
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            self.strange(f"a line that is no message: {quoted(data)}")
+            return None, False
+        return message, shallow
 
     def _is_wanted(self, message: dict[str, Any], *, cut: bool) -> bool:
         number = message.get("id")

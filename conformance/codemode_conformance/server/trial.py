@@ -11,6 +11,8 @@ from codemode_spec.cases import OPTION_OF_ROW, WRAPPER
 from codemode_spec.failures import NotApplicable
 
 from codemode_conformance.channel import FaultError, UnsupportedError
+from codemode_conformance.fitting import language_of
+from codemode_conformance.identity import numbers_of
 from codemode_conformance.layers import describe
 from codemode_conformance.leaks import leaks_of
 from codemode_conformance.observation import Call, End, Fault, Health, Observation, Run
@@ -23,8 +25,6 @@ from codemode_conformance.trial import (
     LF,
     Attempt,
     health_of,
-    language_of,
-    numbers_of,
 )
 
 if TYPE_CHECKING:
