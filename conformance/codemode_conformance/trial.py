@@ -269,6 +269,8 @@ class Trial:
             self._channel.advance(session, spec.advance_ms)
         if spec.pause_ms:
             self._channel.linger(spec.pause_ms / 1_000)
+        if spec.kill_workers:
+            self._witness.kill_workers()
 
     def _look_at_orphans(self) -> None:
         self._seen.runs[0].facts = self._witness.orphans()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+import signal
+import time
 from typing import TYPE_CHECKING
 
 from codemode_conformance import work
-from codemode_conformance.channel import FaultError
+from codemode_conformance.channel import FaultError, UnsupportedError
 from codemode_conformance.evidence import Fact, State
 from codemode_conformance.identity import numbers_of
 from codemode_conformance.leaks import HOST_PATH, HOST_PLACE
 from codemode_conformance.observation import CanaryHit, End
-from codemode_conformance.watch import Watch, visible
+from codemode_conformance.processtable import command_line, family, read_entry
+from codemode_conformance.watch import LOOK_SECONDS, PATIENCE_SECONDS, Watch, visible
 from codemode_conformance.work import Work
 
 if TYPE_CHECKING:
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
 
     from codemode_conformance.adapter import Adapter
     from codemode_conformance.liverun import LiveRun
+    from codemode_conformance.processtable import Entry
     from codemode_conformance.roles.rig import Rig
 
 
@@ -58,6 +65,30 @@ class Witness:
         if asked and self._rig is None and visible():
             assert self._adapter.process is not None
             self._work = Work(self._adapter.process.pid)
+
+    def kill_workers(self) -> None:
+        """Kill every worker of the target that runs now, and wait until none of them does.
+
+        UnsupportedError where workers cannot be told from other processes, or none is there.
+        """
+        pattern = self._adapter.worker_pattern
+        if self._rig is not None or not pattern or not visible():
+            raise UnsupportedError("its workers cannot be told from other processes")
+        assert self._adapter.process is not None
+        root = self._adapter.process.pid
+        waiting = [
+            entry
+            for entry in family([root])
+            if entry.pid != root and entry.alive and re.search(pattern, command_line(entry.pid))
+        ]
+        if not waiting:
+            raise UnsupportedError("it keeps no worker ready")
+        for entry in waiting:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(entry.pid, signal.SIGKILL)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while any(map(_runs, waiting)) and time.monotonic() < until:
+            time.sleep(LOOK_SECONDS)
 
     def orphans(self) -> tuple[Fact, ...]:
         """Whether the workers that are watched outlive their parent, once it is gone."""
@@ -110,3 +141,8 @@ class Witness:
             self._watch.stop()
         if self._work is not None:
             self._work.stop()
+
+
+def _runs(entry: Entry) -> bool:
+    now = read_entry(entry.pid)
+    return now is not None and now.started == entry.started and now.alive

@@ -34,7 +34,7 @@ class RunSpec:
     `script` holds the steps of the other end where the suite plays it: a worker, a parent or a
     client; `kill_after_call` is the call after which the target itself is killed.
     `options` are those of the run, `advance_ms` how far the scripted clock moves on before it,
-    `pause_ms` how long the suite listens before it.
+    `pause_ms` how long the suite listens before it; then `kill_workers` kills those that wait.
     """
 
     program: str
@@ -49,6 +49,7 @@ class RunSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
     advance_ms: int = 0
     pause_ms: int = 0
+    kill_workers: bool = False
 
 
 def mentions_host(value: Any) -> bool:
@@ -113,6 +114,7 @@ def run_spec(
         options=entry.get("options", {}),
         advance_ms=entry.get("advance_ms", 0),
         pause_ms=entry.get("pause_ms", 0),
+        kill_workers=entry.get("kill_workers", False),
     )
 
 
