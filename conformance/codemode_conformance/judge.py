@@ -129,8 +129,12 @@ def _findings(ready: ReadyCase, observation: Observation, standing: Standing) ->
         for name, finding in _run_findings(
             run, expected, observation, standing, cancelled=cancelled
         ).items():
-            open_still = found[name].verdict in (Verdict.PASS, Verdict.NOT_REACHED)
-            if open_still and finding.verdict is not Verdict.NOT_REACHED:
+            before = found[name]
+            says = finding.verdict is not Verdict.NOT_REACHED
+            if before.verdict is Verdict.NOT_REACHED:
+                # Of two that show nothing, the one that says why.
+                says = says or bool(finding.reason)
+            if says and before.verdict in (Verdict.PASS, Verdict.NOT_REACHED):
                 found[name] = finding
     if found["outcome"].verdict is Verdict.PASS:
         found["outcome"] = _all_there(ready, observation)

@@ -55,7 +55,8 @@ def describe(run: Run) -> str:
     if run.end is End.EXIT:
         return f"no result, {exited(run)}"
     label = f" ({run.label})" if run.label else ""
-    return f"{_ENDS[run.end]}{label} after {run.elapsed_ms:.0f} ms"
+    after = f" after {run.elapsed_ms:.0f} ms" if run.elapsed_ms else ""
+    return f"{_ENDS[run.end]}{label}{after}"
 
 
 def exited(run: Run) -> str:
@@ -73,10 +74,15 @@ def no_outcome(run: Run) -> Finding:
 
 def forced(run: Run) -> Finding:
     """The finding for a run that passed its deadline and ended only when the harness helped."""
-    step = {"answer": "answered its open calls", "cancel": "cancelled it"}[run.forced or ""]
+    helped = {"answer": "had answered its open calls", "cancel": "had asked for its end"}
+    step = f"once the harness {helped[run.forced or '']}"
+    if run.forced == "answer" and not run.calls:
+        # With no call open there was nothing to help with.
+        step = "while the harness waited on"
+    limit = f", {run.deadline_ms:.0f} ms its deadline" if run.deadline_ms else ""
     return failed(
         "an outcome by the deadline and the grace",
-        f"{describe(run)}, {run.elapsed_ms:.0f} ms after its start, once the harness {step}",
+        f"{describe(run)}, {run.elapsed_ms:.0f} ms after its start{limit}, {step}",
         "past its deadline",
     )
 
@@ -177,8 +183,11 @@ def category(
             f"{describe(run)} after {run.elapsed_ms:.0f} ms",
             "before its deadline",
         )
-    if run.category in (*legal.want, *legal.allow):
+    if run.category in legal.want:
         return PASSED
+    if run.category in legal.allow:
+        # The program may end so, but it says nothing of the label that is asked for.
+        return Finding(Verdict.NOT_REACHED, f"failed as {run.category}, which is allowed")
     wanted = " or ".join((*legal.want, *legal.allow))
     return failed(f"category {wanted}", describe(run), "another reason than the one named")
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import codemode_spec
 import pytest
+from codemode_conformance import layers
 from codemode_conformance.doctor import correct
 from codemode_conformance.judge import Standing, judge, unasked
 from codemode_conformance.observation import (
     OFFERED,
+    Call,
     CanaryHit,
     End,
     Fault,
@@ -95,7 +97,7 @@ def test_a_label_read_from_text_needs_the_word_of_the_harness() -> None:
     observation = with_run(observation, category="time")
     text = Standing(frozenset(), "text")
     at_deadline = with_run(observation, elapsed_ms=320.0, deadline_ms=300.0)
-    assert verdict(ready, at_deadline, text)["category"] is Verdict.PASS
+    assert verdict(ready, at_deadline, text)["category"] is Verdict.NOT_REACHED
     early = with_run(observation, elapsed_ms=20.0, deadline_ms=300.0)
     assert verdict(ready, early, text)["category"] is Verdict.UNTESTABLE
     other = with_run(observation, elapsed_ms=320.0, deadline_ms=300.0, category="other")
@@ -117,11 +119,27 @@ def test_a_category_that_rests_on_codes_is_judged_beside_others_from_text() -> N
     assert verdict(ready, memory, some)["category"] is Verdict.UNTESTABLE
 
 
+def test_a_category_that_is_allowed_is_not_the_one_that_is_asked_for() -> None:
+    """The program may end so, and the requirement of the label is not judged."""
+    ready, observation = seen("mem.with-call-in-flight")
+    assert verdict(ready, observation)["category"] is Verdict.PASS
+    late = with_run(observation, category="time", elapsed_ms=320.0, deadline_ms=300.0)
+    entry = judge(ready.case, ready, late, SPECIFICATION.requirements, ALL_CLAIMED)
+    found = next(layer.finding for layer in entry.layers if layer.layer == "category")
+    assert found.verdict is Verdict.NOT_REACHED
+    assert found.reason == "failed as time, which is allowed"
+    assert entry.verdict is Verdict.PASS
+
+
 def test_an_outcome_that_had_to_be_forced_is_late() -> None:
     """A target that ends only once the harness answers its calls has no deadline."""
     ready, observation = seen("mem.with-call-in-flight")  # may end for its time, at any time
     observation = with_run(observation, category="time")
     assert verdict(ready, with_run(observation, forced="answer"))["outcome"] is Verdict.FAIL
+    silent = replace(observation.runs[0], forced="answer", calls=())
+    called = replace(silent, calls=(Call(1, "stuck", Value(present=False), 1.0),))
+    assert str(layers.forced(called).observed).endswith("had answered its open calls")
+    assert str(layers.forced(silent).observed).endswith("while the harness waited on")
     unknown = replace(observation, effective={"wall_time_ms": "unknown"})
     assert verdict(ready, with_run(unknown, forced="answer"))["outcome"] is Verdict.PASS
 
@@ -241,14 +259,14 @@ def test_a_program_that_ended_early_did_not_end_for_its_time() -> None:
     at_once = with_run(observation, elapsed_ms=5.0, deadline_ms=300.0)
     assert verdict(ready, at_once)["category"] is Verdict.FAIL
     late = with_run(observation, elapsed_ms=299.0, deadline_ms=300.0)
-    assert verdict(ready, late)["category"] is Verdict.PASS
+    assert verdict(ready, late)["category"] is Verdict.NOT_REACHED
     unknown = replace(at_once, effective={**ROWS, "wall_time_ms": "unknown"})
-    assert verdict(ready, unknown)["category"] is Verdict.PASS
+    assert verdict(ready, unknown)["category"] is Verdict.NOT_REACHED
     busy = replace(
         with_run(observation, elapsed_ms=90.0, deadline_ms=300.0),
         effective={**ROWS, "cpu_time_ms": 100},
     )
-    assert verdict(ready, busy)["category"] is Verdict.PASS
+    assert verdict(ready, busy)["category"] is Verdict.NOT_REACHED
 
 
 def test_a_limit_with_a_fraction_is_a_limit() -> None:

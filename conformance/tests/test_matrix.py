@@ -364,12 +364,12 @@ def test_the_page_says_what_was_confirmed_and_what_not(joined: Any) -> None:
     assert words.causes(target) == "1 fault, 1 not looked at"
     assert words.lead(matrix)[-1] == (
         "Failing cases on this page: 2. The cause of 1 was confirmed by hand by 2026-12-01, "
-        "as is told beside it; 1 more were not looked at by hand."
+        "on a run of the suite's authors, as is told beside it; 1 more were not looked at by hand."
     )
     target["failures"][0]["finding"] = 0
     assert words.lead(matrix)[-1] == (
         "Failing cases on this page: 2. The cause of each was confirmed by hand by 2026-12-01, "
-        "as is told beside it."
+        "on a run of the suite's authors, as is told beside it."
     )
     for text in (page.text(matrix), html_page.text(matrix)):
         assert "By itself." in text

@@ -20,7 +20,7 @@ LAYER_KEYS: Final = {
 }
 """The keys of an expectation that each layer judges; `outcome` is always judged."""
 
-LAID_OVER: Final = ("let", "set", "edges")
+LAID_OVER: Final = ("let", "set", "edges", "requirements")
 """Keys whose entries in a variant are laid over those of the case; others take their place."""
 
 

@@ -228,7 +228,8 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
         yield f"<p>{for_html(target['note'])}</p>"
     read = target.get("passes_read", [])
     if read:
-        yield f"<p class='soft'>Of what holds, {len(read)} cases were read message by message too: "
+        yield f"<p class='soft'>Of what holds, the suite's authors read {len(read)} cases "
+        yield "message by message: "
         yield f"{for_html(target['passes_how'])}</p>"
     if not target["failures"]:
         yield "<p>No failure was seen.</p></section>"

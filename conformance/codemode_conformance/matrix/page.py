@@ -114,7 +114,7 @@ def _target(target: Mapping[str, Any]) -> Iterator[str]:
     read = target.get("passes_read", [])
     if read:
         yield (
-            f"\nOf what holds, {len(read)} cases were read message by message too: "
+            f"\nOf what holds, the suite's authors read {len(read)} cases message by message: "
             f"{prose(target['passes_how'])}"
         )
     if not target["failures"]:

@@ -76,7 +76,8 @@ def confirmed(failures: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -
     cases = {(target["key"], entry["case"]) for target, entry in failures}
     bare = {(t["key"], entry["case"]) for t, entry in failures if entry["finding"] is None}
     found = sorted({t.get("confirmed", "") for t, e in failures if e["finding"] is not None} - {""})
-    by_hand = f"was confirmed by hand by {found[-1]}, as is told beside it" if found else ""
+    told = "on a run of the suite's authors, as is told beside it"
+    by_hand = f"was confirmed by hand by {found[-1]}, {told}" if found else ""
     total = f"Failing cases on this page: {len(cases)}. "
     if not bare:
         return f"{total}The cause of each {by_hand}."
