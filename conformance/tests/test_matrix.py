@@ -83,6 +83,22 @@ def joined(tmp_path: Path) -> Any:
     return join
 
 
+def test_the_overview_says_of_how_many_requirements_it_is(joined: Any) -> None:
+    """Two layers of one requirement are one; what was not asked or cannot be seen is none."""
+    matrix = joined(
+        report(
+            layer("tim.one", "pass"),
+            layer("tim.two", "fail"),
+            layer("ret.one", "pass", requirement="CM-RET-001"),
+            layer("ret.two", "unsupported", requirement="CM-RET-002"),
+            layer("ret.six", "untestable", requirement="CM-RET-006", **{"class": "budgets"}),
+        )
+    )
+    assert words.breadth(matrix, matrix["targets"][0]) == {"containment": 2}
+    assert "2 / 3, 2 R" in page.text(matrix)
+    assert "2 requirements" in html_page.text(matrix)
+
+
 def test_a_requirement_has_the_worst_of_its_verdicts(joined: Any) -> None:
     """A case that was not asked hides neither a pass nor a failure of another one."""
     found = joined(

@@ -101,7 +101,8 @@ def _columns(matrix: Mapping[str, Any]) -> list[str]:
 def _overview(matrix: Mapping[str, Any]) -> Iterator[str]:
     classes = words.classes(matrix)
     yield "<h2 id='overview'>Overview</h2>"
-    yield "<p class='soft'>What held, of what was judged: layers of cases, by class.</p>"
+    yield "<p class='soft'>What held, of what was judged: layers of cases, by class; below it, of "
+    yield "how many requirements they are: what is not declared is not asked.</p>"
     head = ["<th>implementation</th>", "<th>programs</th>", "<th>isolation</th>", "<th>met</th>"]
     head += ["<th class='why'>causes of failures</th>"]
     head += [f"<th class='n'>{for_html(name)}</th>" for name in classes]
@@ -112,12 +113,13 @@ def _overview(matrix: Mapping[str, Any]) -> Iterator[str]:
     def row(target: Mapping[str, Any]) -> str:
         cells = [
             f"<th>{_link(target)} <span class='soft'>{for_html(target['version'])}</span></th>",
-            f"<td>{for_html(', '.join(target['language']))}</td>",
+            f"<td>{for_html(words.programs(target))}</td>",
             f"<td>{for_html(target['alternatives'].get('isolation', 'not declared'))}</td>",
             f"<td class='level level-{for_html(target['level'])}'>{told(target['level'])}</td>",
             f"<td class='why'>{for_html(words.causes(target))}</td>",
         ]
-        cells += [_held(target["classes"].get(name, {})) for name in classes]
+        asked_of = words.breadth(matrix, target)
+        cells += [_held(target["classes"].get(name, {}), asked_of[name]) for name in classes]
         asked = target["cases"].get("unsupported", 0)
         cells.append(f"<td class='n'>{asked} cases</td>")
         cells.append(f"<td class='n'>{target['seconds']:.0f} s</td>")
@@ -128,14 +130,15 @@ def _overview(matrix: Mapping[str, Any]) -> Iterator[str]:
     yield from _side(head, map(row, matrix["targets"]))
 
 
-def _held(counts: Mapping[str, int]) -> str:
+def _held(counts: Mapping[str, int], requirements: int) -> str:
     held, of = words.judged(counts)
     if not of:
         return "<td class='n soft'>not claimed</td>"
     meter = bar({name: counts.get(name, 0) for name in ("pass", "fail", "flaky")})
     return (
         f"<td class='n'><span class='held'>{held} / {of}</span>"
-        f"<span class='meter'>{meter}</span></td>"
+        f"<span class='meter'>{meter}</span><br>"
+        f"<span class='soft'>{requirements} requirements</span></td>"
     )
 
 

@@ -61,16 +61,18 @@ def _page(matrix: Mapping[str, Any]) -> Iterator[str]:
         cells = [
             key,
             for_markdown(target["version"]),
-            ", ".join(map(for_markdown, target["language"])),
+            for_markdown(words.programs(target)),
         ]
         cells += [for_markdown(chosen), told(target["level"]), words.causes(target)]
+        asked_of = words.breadth(matrix, target)
         for name in classes:
             held, of = words.judged(target["classes"].get(name, {}))
-            cells.append(f"{held} / {of}" if of else "not claimed")
+            cells.append(f"{held} / {of}, {asked_of[name]} R" if of else "not claimed")
         asked = target["cases"].get("unsupported", 0)
         rows.append([*cells, f"{asked} cases", f"{target['seconds']:.0f} s"])
     yield from _table(head, rows)
-    yield "\nNumbers: what held, of what was judged, in layers of cases."
+    yield "\nNumbers: what held, of what was judged, in layers of cases, and how many requirements (R)"
+    yield "these are of. What is not declared is not asked."
     yield "\n## Areas\n"
     rows = []
     for area, title in matrix["areas"].items():

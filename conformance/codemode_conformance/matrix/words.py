@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from codemode_conformance.matrix.joining import LEVELS
@@ -113,6 +114,24 @@ def judged(counts: Mapping[str, int]) -> tuple[int, int]:
     """How many layers hold, of how many that were judged."""
     held = counts.get("pass", 0)
     return held, held + sum(counts.get(name, 0) for name in ("fail", "flaky"))
+
+
+def programs(target: Mapping[str, Any]) -> str:
+    """The languages of its programs, and the role in which they are given to it, unless engine.
+
+    Another role has other cases, and so other numbers.
+    """
+    where = "" if target["role"] == "engine" else f" ({target['role']} role)"
+    return ", ".join(target["language"]) + where
+
+
+def breadth(matrix: Mapping[str, Any], target: Mapping[str, Any]) -> Counter[str]:
+    """How many requirements of each class were judged for a target."""
+    return Counter(
+        entry["class"]
+        for entry in matrix["requirements"]
+        if entry["verdicts"].get(target["key"]) in ("pass", "fail", "flaky")
+    )
 
 
 def differs(verdicts: Mapping[str, str]) -> bool:
