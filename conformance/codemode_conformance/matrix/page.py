@@ -71,8 +71,8 @@ def _page(matrix: Mapping[str, Any]) -> Iterator[str]:
         asked = target["cases"].get("unsupported", 0)
         rows.append([*cells, f"{asked} cases", f"{target['seconds']:.0f} s"])
     yield from _table(head, rows)
-    yield "\nNumbers: what held, of what was judged, in layers of cases, and how many requirements (R)"
-    yield "these are of. What is not declared is not asked."
+    yield "\nNumbers: what held, of what was judged, in layers of cases, and how many requirements"
+    yield "(R) these are of. What is not declared is not asked."
     yield "\n## Areas\n"
     rows = []
     for area, title in matrix["areas"].items():
