@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/dop251/goja"
@@ -66,6 +67,16 @@ func runProgram(ctx context.Context, run *Run, ops []Operation, limit time.Durat
 	if goja.IsUndefined(value) {
 		return Ok(Absent)
 	}
+	return exported(value)
+}
+
+// exported takes a value out of goja. For some values its Export panics: that is a failure of goja's, and the run's.
+func exported(value goja.Value) (outcome Outcome) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			outcome = Failed("result", fmt.Errorf("it cannot be exported: %v", reason), nil)
+		}
+	}()
 	return Ok(value.Export())
 }
 
