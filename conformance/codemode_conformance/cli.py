@@ -96,7 +96,7 @@ def _fault(error: Exception) -> int:
     if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exception(error)
     print(
-        f"cmconf: a fault of the suite itself: {type(error).__name__}: {error}; "
+        f"cmconf: a fault of the suite itself: {type(error).__name__}: {_safe(str(error))}; "
         f"set {TRACEBACK_VARIABLE}=1 to see where, and please report it",
         file=sys.stderr,
     )

@@ -383,3 +383,15 @@ def test_a_report_is_whole_where_stdout_is_closed(tmp_path: Path) -> None:
     ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert json.loads(path.read_text("utf-8"))["totals"]["pass"] == 1
+
+
+def test_a_fault_of_the_suite_steers_no_terminal(monkeypatch, capsys) -> None:
+    """What it says may be what a target said."""
+
+    def broken(*_: object) -> None:
+        raise ValueError("\x1b[31m")
+
+    monkeypatch.setattr("codemode_conformance.commands.listing.execute", broken)
+    code, _, err = cmconf(capsys, "list", "targets")
+    assert code == 5
+    assert err.startswith("cmconf: a fault of the suite itself: ValueError: \\x1b[31m; ")
