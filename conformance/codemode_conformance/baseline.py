@@ -149,7 +149,7 @@ def load(path: Path, target: str, role: str) -> Baseline:
         data = tomllib.loads(raw.decode())
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; check the path") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: no TOML: {error}; correct that line") from None
     for problem in problems("baseline", _plain(data), str(path)):
         raise UsageError(f"{problem}; `cmconf spec schema baseline` shows the form")

@@ -73,6 +73,13 @@ def _safe(text: str) -> str:
     return "\n".join(for_terminal(line, backslash=False) for line in text.split("\n"))
 
 
+def _fill_closed() -> None:
+    """Let what is printed to a closed stream go nowhere, and no other file take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+
+
 def _escape_unknown() -> None:
     """Let what the encoding of a terminal lacks be shown as an escape, so that it ends nothing."""
     for stream in (sys.stdout, sys.stderr):
@@ -89,7 +96,7 @@ def _fault(error: Exception) -> int:
     if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exception(error)
     print(
-        f"cmconf: a fault of the suite itself: {type(error).__name__}: {error}; "
+        f"cmconf: a fault of the suite itself: {type(error).__name__}: {_safe(str(error))}; "
         f"set {TRACEBACK_VARIABLE}=1 to see where, and please report it",
         file=sys.stderr,
     )
@@ -98,17 +105,19 @@ def _fault(error: Exception) -> int:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run `cmconf`; the exit code is that of the command. No traceback reaches a user."""
+    _fill_closed()
     _escape_unknown()
     given = sys.argv[1:] if words is None else list(words)
-    arguments = parser(given[0] if given else "").parse_args(given)
-    # A supervisor and a closed terminal clean up like Ctrl-C does: no target outlives the suite.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    if words is None:  # the command itself, not somebody who calls it
-        from codemode_conformance import kin  # noqa: PLC0415  a wrong word needs none of it
-
-        kin.claim_all()
     try:
+        arguments = parser(given[0] if given else "").parse_args(given)
+        # A supervisor and a closed terminal clean up like Ctrl-C does: no target outlives the
+        # suite.
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.default_int_handler)
+        if words is None:  # the command itself, not somebody who calls it
+            from codemode_conformance import kin  # noqa: PLC0415  a wrong word needs none of it
+
+            kin.claim_all()
         code: int = arguments.execute(arguments)
     except ConformanceError as error:
         print(f"cmconf: {_safe(str(error))}", file=sys.stderr)

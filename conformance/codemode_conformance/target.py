@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -145,8 +146,10 @@ def find_target(name: str) -> Target:
     if name in shipped_targets():
         # Before any folder of that name, so that a command means the same everywhere.
         return load_target(SHIPPED / name / FILE_NAME)
-    if path.suffix == ".toml" or path.is_dir() or len(path.parts) > 1:
-        return load_target(path / FILE_NAME if path.is_dir() else path)
+    # As `Path.is_dir`, which raises for a name that no file system takes.
+    is_folder = os.path.isdir(name)  # noqa: PTH112
+    if path.suffix == ".toml" or is_folder or len(path.parts) > 1:
+        return load_target(path / FILE_NAME if is_folder else path)
     known = ", ".join(shipped_targets()) or "none"
     advice = f"give one of the shipped targets ({known}) or a path to a .toml file"
     raise TargetError(name, "", "there is no such target", advice)
@@ -177,7 +180,7 @@ def load_target(path: Path) -> Target:
     except UnicodeDecodeError as error:
         reason = f"byte {error.start} is not UTF-8"
         raise TargetError(str(path), "", reason, "save the file as UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise TargetError(str(path), "", f"no TOML: {error}", "correct that line") from None
     _check(path, data)
     return _target(path, raw, data)

@@ -74,5 +74,6 @@ class Transcript:
 
 def _shown(data: bytes, size: int = 0) -> str:
     text = data[:LINE_CHARACTERS].decode("utf-8", "backslashreplace")
-    more = f"... ({max(size, len(data))} bytes)" if max(size, len(data)) > len(text) else ""
+    whole = max(size, len(data))
+    more = f"... ({whole} bytes)" if whole > min(len(data), LINE_CHARACTERS) else ""
     return for_terminal(text, backslash=False) + more

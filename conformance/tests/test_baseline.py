@@ -185,6 +185,7 @@ GOOD = f'[[expected]]\ncase = "{CASE}"\nreason = "late"\nissue = "{LINK}"\nexpir
     ("text", "reason"),
     [
         ("format = ", "no TOML"),
+        ("format = " + "9" * 5_000, "no TOML"),
         (HEAD.replace('"t"', '"u"'), "target: it is of 'u', this run is of 't'"),
         (HEAD.replace("engine", "server"), "role: it is of 'server', this run is of 'engine'"),
         (HEAD + GOOD + GOOD, "tim.sync-loop stands 2 times"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -363,3 +364,34 @@ def test_an_interrupt_while_loading_is_one_line(monkeypatch, capsys) -> None:
     monkeypatch.setattr("codemode_conformance.cli.main", interrupted)
     assert entry() == 130
     assert capsys.readouterr().err == "cmconf: interrupted\n"
+
+
+@pytest.mark.parametrize("words", ["--version", "list cases", "list targets"])
+@pytest.mark.parametrize("left", ["| true", ">&-", ">&- 2>&-", "<&- >/dev/null"])
+def test_a_stream_that_nobody_reads_gives_no_traceback(words: str, left: str) -> None:
+    """A reader that left, and streams that are closed from the start."""
+    command = f"{shlex.quote(sys.executable)} -m codemode_conformance {words} {left}"
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert ended.stderr == ""
+
+
+def test_a_report_is_whole_where_stdout_is_closed(tmp_path: Path) -> None:
+    """Nothing that is printed gets into another file that was opened in its place."""
+    path = tmp_path / "report.json"
+    words = ["run", "--target", "reference", "--case", "ret.value.zero", "--report", f"json={path}"]
+    command = shlex.join([sys.executable, "-m", "codemode_conformance", *words]) + " >&-"
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert json.loads(path.read_text("utf-8"))["totals"]["pass"] == 1
+
+
+def test_a_fault_of_the_suite_steers_no_terminal(monkeypatch, capsys) -> None:
+    """What it says may be what a target said."""
+
+    def broken(*_: object) -> None:
+        raise ValueError("\x1b[31m")
+
+    monkeypatch.setattr("codemode_conformance.commands.listing.execute", broken)
+    code, _, err = cmconf(capsys, "list", "targets")
+    assert code == 5
+    assert err.startswith("cmconf: a fault of the suite itself: ValueError: \\x1b[31m; ")

@@ -227,3 +227,40 @@ def test_a_transcript_has_all_that_is_said(ask: Callable[..., CaseVerdict]) -> N
     assert r"-> bytes {\xff{\xff" in said
     closed = said.index("-- the client closes its end of stdin")
     assert any(line.startswith("-- the server has exited with ") for line in said[closed:])
+
+
+def test_a_transcript_has_the_line_that_was_never_ended(ask: Callable[..., CaseVerdict]) -> None:
+    """What a server had begun to write when it died is told before its end."""
+    told: list[str] = []
+    ask([{"line": "hello"}, *RUN], "dies", told=told)
+    said = [line.strip().split(maxsplit=1)[1] for line in told]
+    assert said.index("<- bytes half a li") < said.index("-- the server has exited with 9")
+
+
+def test_a_server_that_asks_on_and_on_is_answered_in_order(
+    ask: Callable[..., CaseVerdict],
+) -> None:
+    """Hundreds of long requests at once do not end the suite, nor is one read as garbage."""
+    told: list[str] = []
+    seen = layers(ask(BAD[1:], "asks", told=told, evidence={"messages": ["asked"]}))
+    assert {seen["outcome"], seen["evidence"]} == {Verdict.PASS}
+    numbers = [int(line.split('"id":')[1][:4]) for line in told if '"pad"' in line]
+    assert numbers == list(range(7_000, 7_900))
+
+
+@pytest.mark.parametrize(
+    ("data", "size", "mark"),
+    [
+        (b"plain", 0, ""),
+        ("\u00e9".encode() * 5, 0, ""),
+        (b"\xff" * 500, 0, ""),
+        (b"\xff" * 3_000, 0, "... (3000 bytes)"),
+        ("\u00e9".encode() * 2_000, 0, "... (4000 bytes)"),
+        (b"start", 9_000, "... (9000 bytes)"),
+    ],
+)
+def test_bytes_are_marked_as_cut_only_where_they_are(data: bytes, size: int, mark: str) -> None:
+    """Neither characters of several bytes nor escapes change what is told of the length."""
+    told: list[str] = []
+    Transcript(told.append).frame("<-", data, size)
+    assert told[0].endswith(mark) if mark else "..." not in told[0]

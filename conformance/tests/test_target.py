@@ -158,7 +158,13 @@ def test_the_server_table_is_closed(
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"), [(b"a = [", "no TOML"), (b"\xff", "not UTF-8"), (None, "No such file")]
+    ("data", "reason"),
+    [
+        (b"a = [", "no TOML"),
+        (b"a = " + b"9" * 5_000, "no TOML"),
+        (b"\xff", "not UTF-8"),
+        (None, "No such file"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_named(
     tmp_path: Path, data: bytes | None, reason: str
@@ -179,6 +185,14 @@ def test_a_target_is_found_by_path_and_folder(write: Callable[[str], Path]) -> N
         find_target("nobody-ships-this")
     for name in shipped_targets():
         assert find_target(name).name == name
+
+
+def test_a_name_too_long_for_a_file_is_no_target() -> None:
+    """It is told as any other name that there is not."""
+    with pytest.raises(TargetError, match="there is no such target"):
+        find_target("a" * 5_000)
+    with pytest.raises(TargetError, match="File name too long"):
+        find_target("a" * 5_000 + ".toml")
 
 
 def test_the_digest_covers_file_and_lock(write: Callable[[str], Path]) -> None:

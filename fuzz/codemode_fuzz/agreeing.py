@@ -35,6 +35,8 @@ _INTEROP: Final = _ROOT / "spec" / "interop"
 _TO: Final = {"execute": "worker", "host_result": "worker"}
 _BATCH: Final = 2_000
 _SECONDS: Final = 120
+_VERSION_SECONDS: Final = 30
+_SHOWN: Final = 200
 _MOST_SILENT: Final = 3
 _DEEPEST: Final = 400
 _VALUES: Final = ("a lone surrogate", "a number beyond a double", "depth")
@@ -66,10 +68,17 @@ def node() -> str:
     path = shutil.which("node")
     if path is None:
         raise NoNodeError(f"there is no node on PATH; install Node {OLDEST} or later")
-    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
-    major = re.match(r"v(\d+)", version)
+    try:
+        told = subprocess.run(
+            [path, "--version"], capture_output=True, check=True, timeout=_VERSION_SECONDS
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        reason = f"node tells no version: {str(error)!a}"
+        raise NoNodeError(f"{reason}; Node {OLDEST} or later is needed") from None
+    major = re.match(rb"v(\d{1,9})\b", told.stdout)
     if major is None or int(major[1]) < OLDEST:
-        raise NoNodeError(f"node is {version.strip()}; Node {OLDEST} or later is needed")
+        version = ascii(told.stdout[:_SHOWN].decode(errors="replace").strip())[1:-1]
+        raise NoNodeError(f"node is {version}; Node {OLDEST} or later is needed")
     return path
 
 
@@ -107,6 +116,7 @@ def _asked(command: list[str], batch: list[Question]) -> list[dict[str, Any]]:
     answers: list[dict[str, Any]] = []
     silent = 0
     while len(answers) < len(batch):
+        is_silent = False
         text = "".join(json.dumps(question) + "\n" for _, question, _ in batch[len(answers) :])
         try:
             ended = subprocess.run(
@@ -114,19 +124,40 @@ def _asked(command: list[str], batch: list[Question]) -> list[dict[str, Any]]:
             )
             said = ended.stdout
         except subprocess.TimeoutExpired as error:
-            said, silent = error.stdout or b"", silent + 1
+            said, silent, is_silent = error.stdout or b"", silent + 1, True
         except subprocess.CalledProcessError as error:
             last = error.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            raise NoAnswerError(f"node ended with {error.returncode}: {' '.join(last)}") from None
+            why = ascii(" ".join(last)[:_SHOWN])[1:-1]
+            raise NoAnswerError(f"node ended with {error.returncode}: {why}") from None
+        except OSError as error:
+            raise NoAnswerError(f"node cannot be started: {error.strerror}") from None
         if silent > _MOST_SILENT:
             raise NoAnswerError(f"node was {silent} times still busy after {_SECONDS} seconds")
         # What was cut off is no answer.
-        answers += [
-            json.loads(line) for line in said.splitlines(keepends=True) if line[-1:] == b"\n"
-        ]
-        if len(answers) < len(batch) and silent:
+        answers += [_answer(line) for line in said.split(b"\n")[:-1]]
+        if len(answers) > len(batch):
+            raise NoAnswerError(
+                f"node gave more answers than the {len(batch)} that it was asked for"
+            )
+        if len(answers) < len(batch):
+            if not is_silent:
+                left = len(batch) - len(answers)
+                raise NoAnswerError(
+                    f"node ended with 0 and left {left} questions without an answer"
+                )
             answers.append({"raised": f"no answer within {_SECONDS} seconds"})
     return answers
+
+
+def _answer(line: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        shown = ascii(line[:_SHOWN].decode(errors="replace"))
+        raise NoAnswerError(f"node gave an answer that is no JSON object: {shown}")
+    return answer
 
 
 def _questions(kind: str, data: bytes) -> Iterator[Question]:

@@ -98,6 +98,50 @@ def test_a_node_that_does_not_go_on_is_told(text, words, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith(words)
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("cat >/dev/null", "node ended with 0 and left 9 questions without an answer"),
+        (
+            "cat >/dev/null; printf '\\033[31m\\n'",
+            "node gave an answer that is no JSON object: '\\x1b[31m'",
+        ),
+        ("cat >/dev/null; echo 5", "node gave an answer that is no JSON object: '5'"),
+        (
+            "cat >/dev/null; yes '{}' | head -n 10",
+            "node gave more answers than the 9 that it was asked for",
+        ),
+        ("printf '\\033[31m' >&2; exit 3", "node ended with 3: \\x1b[31m"),
+    ],
+)
+def test_a_node_that_answers_wrongly_is_told(body, words, tmp_path, monkeypatch, capsys):
+    """Exit 1 and one line that a terminal can show: no traceback, and no asking again for ever."""
+    program = tmp_path / "node"
+    program.write_text(f'#!/bin/sh\ncase "$1" in --version) echo v22.0.0; exit;; esac\n{body}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(verbs, "inputs", lambda runs, seed: [("values", b"1")] * 9)
+    assert main(["agree", "1"]) == verbs.FOUND
+    assert capsys.readouterr().out == words + "\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["exec sleep 60", "exit 3", "printf '\\377\\033[31m'", "kill -9 $$", "echo v99999999999"],
+)
+def test_a_node_that_tells_no_version_is_none(body, tmp_path, monkeypatch, capsys):
+    """One that hangs, dies or says anything else is as good as absent."""
+    program = tmp_path / "node"
+    program.write_text(f"#!/bin/sh\n{body}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(agreeing, "_VERSION_SECONDS", 1)
+    assert main(["agree", "1"]) == verbs.OK
+    said = capsys.readouterr().out
+    assert said.startswith("skipped: ")
+    assert said.strip().isprintable()
+
+
 @pytest.mark.parametrize("words", [["agree", "x"], ["agree", "1", "2", "3"]])
 def test_usage(words, capsys):
     """Exit 2."""

@@ -100,6 +100,9 @@ def take(message: dict[str, Any]) -> None:
         told |= {"serverInfo": {"name": "raw", "version": "1"}, "instructions": "run api.one"}
         say({"id": number, "result": told})
     elif method == "ping":
+        if "asks" in FAULTS:
+            for i in range(7_000, 7_900):
+                say({"id": i, "method": "ping", "params": {"pad": "a" * 32_000}})
         answer(number, result={})
     elif method == "tools/list":
         answer(number, result={"tools": tools()})
@@ -146,6 +149,7 @@ def main() -> None:
         if message is not None:
             take(message)
         elif "dies" in FAULTS:
+            os.write(1, b"half a li")
             os._exit(9)
         elif line.strip():
             say({"id": None, "error": {"code": -32700, "message": "no message"}})
