@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_spec import LAYERS
 from codemode_spec.schemas import problems
 
-from codemode_conformance import toml
+from codemode_conformance import bounded, toml
 from codemode_conformance.failure_kinds import kind_of, kinds
 from codemode_conformance.failures import UsageError
 from codemode_conformance.verdicts import Finding, Verdict
@@ -143,8 +143,8 @@ def _of(entry: CaseVerdict, known: Entry) -> bool:
 def load(path: Path, target: str, role: str) -> Baseline:
     """The checked baseline of this file for this target and role; UsageError says why not."""
     try:
-        raw = path.read_bytes()
-        if len(raw) > MOST_BYTES:
+        raw = bounded.read(path, MOST_BYTES)
+        if raw is None:
             raise UsageError(f"{path}: more than {MOST_BYTES} bytes; that is no baseline")
         data = tomllib.loads(raw.decode())
     except OSError as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.schemas import problems
 
+from codemode_conformance import bounded
 from codemode_conformance.failures import TargetError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 SHIPPED: Final = Path(__file__).parent / "targets"
 FILE_NAME: Final = "target.toml"
 REFERENCE: Final = "reference"
+MOST_BYTES: Final = 1 << 20
 ROLES: Final = ("engine", "server", "worker", "parent")
 PLACEHOLDERS: Final = ("here", "cache", "python", "node", "tmp", "port", "worker", "shared")
 _PLACEHOLDER: Final = re.compile(r"\$\{([^{}]*)\}")
@@ -173,7 +175,10 @@ def load_target(path: Path) -> Target:
     """The checked target file; TargetError with file, key path, reason and what to do."""
     path = path.resolve()
     try:
-        raw = path.read_bytes()
+        raw = bounded.read(path, MOST_BYTES)
+        if raw is None:
+            reason = f"more than {MOST_BYTES} bytes"
+            raise TargetError(str(path), "", reason, "give a target file")
         data = tomllib.loads(raw.decode())
     except OSError as error:
         raise TargetError(str(path), "", error.strerror or "unreadable", "check the path") from None

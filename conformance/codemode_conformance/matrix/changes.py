@@ -8,6 +8,7 @@ from codemode_spec.documents import parse_json
 from codemode_spec.failures import SpecificationError
 from codemode_spec.schemas import problems
 
+from codemode_conformance import bounded
 from codemode_conformance.escape import for_markdown
 from codemode_conformance.failures import UsageError
 from codemode_conformance.matrix.reading import MOST_BYTES
@@ -23,9 +24,10 @@ _TOLD: Final = {"fail": "fails now", "flaky": "fails in some runs now", "": "fai
 def earlier(path: Path) -> dict[str, Any]:
     """A matrix that was written before; UsageError says what is wrong with it."""
     try:
-        if path.stat().st_size > MOST_BYTES:
+        raw = bounded.read(path, MOST_BYTES)
+        if raw is None:
             raise UsageError(f"{path}: a matrix is not larger than {MOST_BYTES >> 20} MiB")
-        value = parse_json(path.read_text(encoding="utf-8"), str(path))
+        value = parse_json(raw.decode(), str(path))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give the JSON of an earlier matrix") from None
     except (UnicodeDecodeError, SpecificationError) as error:

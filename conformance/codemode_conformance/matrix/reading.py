@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from codemode_spec.documents import parse_json
 from codemode_spec.failures import SpecificationError
 
+from codemode_conformance import bounded
 from codemode_conformance.failures import UsageError
 from codemode_conformance.report.parts import ROLES
 from codemode_conformance.verdicts import Verdict
@@ -90,9 +91,10 @@ def read_all(path: Path) -> list[Report]:
     UsageError says what is wrong with it, where, and what to do.
     """
     try:
-        if path.stat().st_size > MOST_BYTES:
+        raw = bounded.read(path, MOST_BYTES)
+        if raw is None:
             raise UsageError(f"{path}: a report is not larger than {MOST_BYTES >> 20} MiB")
-        data = parse_json(path.read_text(encoding="utf-8"), str(path))
+        data = parse_json(raw.decode(), str(path))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give the path of a JSON report") from None
     except (UnicodeDecodeError, SpecificationError) as error:
@@ -106,9 +108,10 @@ def read_all(path: Path) -> list[Report]:
 def paragraphs(path: Path) -> list[str]:
     """The paragraphs of a text file, which empty lines part; UsageError says what is wrong."""
     try:
-        if path.stat().st_size > MOST_LEAD:
+        raw = bounded.read(path, MOST_LEAD)
+        if raw is None:
             raise UsageError(f"{path}: at most {MOST_LEAD} bytes stand at the head of a page")
-        text = path.read_text(encoding="utf-8")
+        text = raw.decode()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give the path of a text file") from None
     except UnicodeDecodeError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemode_spec.schemas import problems
 
-from codemode_conformance import messages
+from codemode_conformance import bounded, messages
 from codemode_conformance.escape import cut, for_terminal
 from codemode_conformance.failures import UsageError
 from codemode_conformance.report import parts as whole
@@ -42,10 +42,10 @@ def read_parts(path: Path) -> list[dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise UsageError(f"{path}: {size} bytes; a report has at most {MOST_BYTES}")
-        data, deep = messages.parse(path.read_bytes().decode("utf-8"))
+        raw = bounded.read(path, MOST_BYTES)
+        if raw is None:
+            raise UsageError(f"{path}: a report has at most {MOST_BYTES} bytes")
+        data, deep = messages.parse(raw.decode("utf-8"))
     except OSError as error:
         raise UsageError(
             f"{path}: {error.strerror}; give a report written by --report json=PATH"
