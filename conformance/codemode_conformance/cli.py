@@ -105,6 +105,28 @@ def _fault(error: Exception) -> int:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run `cmconf`; the exit code is that of the command. No traceback reaches a user."""
+    try:
+        code = _main(words)
+    except SystemExit:
+        _flushed()
+        raise
+    return code if _flushed() else SUITE_FAULT
+
+
+def _flushed() -> bool:
+    """Write what was printed and not yet written; False if nobody takes it.
+
+    Python would do so at its end, and show a traceback.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
+
+
+def _main(words: Sequence[str] | None) -> int:
     _fill_closed()
     _escape_unknown()
     given = sys.argv[1:] if words is None else list(words)

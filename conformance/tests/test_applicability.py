@@ -50,6 +50,7 @@ def test_a_target_that_declares_everything_is_asked_everything() -> None:
             EVERYTHING,
             capabilities=EVERYTHING.capabilities | everything,
             alternatives={**EVERYTHING.alternatives, **chosen},
+            languages=("javascript", "python"),
         )
         for role in case.roles:
             assert obstacle(case, target, role) is None, case.id
