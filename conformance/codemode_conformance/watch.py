@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from codemode_conformance.tracing.tracer import Tracer
 
 LOOK_SECONDS: Final = 0.001
+FOLDER_SECONDS: Final = 1.0
+"""How long the directory of a worker may be there after it."""
+
 PATIENCE_SECONDS: Final = 4.0
 """How long a worker may still be there after its outcome: `reap_ms`, and as long again on a slow
 machine."""
@@ -293,7 +296,12 @@ def _directory(workers: list[Seen], left: list[Seen]) -> tuple[Fact, Fact]:
             Fact("directory_removed", State.PROTECTED, "the directory of the worker"),
         )
     used = {one.directory for one in left}
-    there = [place for place in places if place not in used and Path(place).is_dir()]
+    until = time.monotonic() + FOLDER_SECONDS
+    # A target may remove the directory after the worker, while it does other things.
+    while there := [place for place in places if place not in used and Path(place).is_dir()]:
+        if time.monotonic() > until:
+            break
+        time.sleep(LOOK_SECONDS)
     own = len(set(places)) == len(places)
     return (
         _fact("own_directory", own, "two workers in one directory"),
