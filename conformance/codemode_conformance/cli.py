@@ -154,7 +154,6 @@ def _main(words: Sequence[str] | None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output left; nothing can be told to anybody any more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SUITE_FAULT
     except Exception as error:  # noqa: BLE001  the last resort: a fault of the suite, in one line
         return _fault(error)

@@ -7,10 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
+from codemode_conformance import watch
 from codemode_conformance.descriptors import Held, Opened
 from codemode_conformance.evidence import State
 from codemode_conformance.processtable import read_entry
@@ -353,3 +355,20 @@ def test_other_processes_are_nobodys_workers() -> None:
     watch.stop()
     (fact,) = watch.facts(set(), None)
     assert (fact.name, fact.state) == ("none_started", State.UNOBSERVABLE)
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(0.2, State.HOLDS), (60.0, State.BROKEN)])
+def test_a_directory_may_be_removed_a_moment_after_its_worker(
+    seconds: float, state: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is still there when the time is over was left."""
+    monkeypatch.setattr(watch, "FOLDER_SECONDS", 5.0 if state is State.HOLDS else 0.1)
+    folder = tmp_path / "private"
+    folder.mkdir()
+    timer = threading.Timer(seconds, folder.rmdir)
+    timer.start()
+    try:
+        _, removed = watch._directory([watch.Seen(1, 1, directory=str(folder))], [])
+    finally:
+        timer.cancel()
+    assert removed.state is state
